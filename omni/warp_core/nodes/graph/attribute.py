@@ -8,11 +8,13 @@ node, which topology.py finds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..ogn.ogn_spec import AttributeSpec
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, converter, same, zero
+from ..values.bundles import merged
 
 if TYPE_CHECKING:
     from .node_graph import Node
@@ -57,6 +59,7 @@ class Attribute:
         "feed",
         "name",
         "node",
+        "others",
         "port",
         "sources",
         "spec",
@@ -73,6 +76,7 @@ class Attribute:
         self.version = 0
         self.sources: list[Attribute] = []
         self.feed: Attribute | None = None
+        self.others: tuple[Attribute, ...] = ()  # further sources, of an attribute that gathers
         self._resolved: AttributeType | None = None
         self._seen = -1
         self._from: tuple[AttributeType, Callable[[Value], Value]] | None = None
@@ -162,6 +166,9 @@ class Attribute:
     def pull_one(self) -> None:
         """Take over the value of the source if it moved; the source itself is up to date."""
         source = self.source
+        if source is not None and self.others:
+            self._gather((source, *self.others))
+            return
         if source is None or self.type.is_execution or source.version == self._seen or source.value is None:
             return
         kind = source.resolved
@@ -169,6 +176,18 @@ class Attribute:
             self._from = (kind, self._converter(source, kind))
         self.value = self._from[1](source.value)
         self._seen, self.version = source.version, self.version + 1
+
+    @property
+    def gathers(self) -> bool:
+        """True if the attribute takes the values of all of its sources: bundles and targets do."""
+        return self.type.is_bundle or self.type.is_paths
+
+    def _gather(self, sources: tuple[Attribute, ...]) -> None:
+        versions = sum(source.version for source in sources)
+        if versions != self._seen:
+            values = [source.value for source in sources]
+            self.value = merged(values) if self.type.is_bundle else tuple(dict.fromkeys(chain.from_iterable(values)))
+            self._seen, self.version = versions, self.version + 1
 
     def _converter(self, source: Attribute, kind: AttributeType) -> Callable[[Value], Value]:
         held = arriving(kind, self.type)
@@ -192,12 +211,14 @@ class Attribute:
     def is_behind(self) -> bool:
         """True if the source has changed since the last `pull`."""
         source = self.source
-        return source is not None and source.version != self._seen
+        if source is None:
+            return False
+        return source.version + sum(other.version for other in self.others) != self._seen
 
-    def feed_from(self, source: Attribute | None) -> None:
-        """Decide the attribute that values come from; a new one is taken over at the next `pull`."""
-        if source is not self.feed:
-            self.feed, self._seen, self._from = source, -1, None
+    def feed_from(self, source: Attribute | None, others: tuple[Attribute, ...] = ()) -> None:
+        """Decide the attributes that values come from; new ones are taken over at the next `pull`."""
+        if source is not self.feed or others != self.others:
+            self.feed, self.others, self._seen, self._from = source, others, -1, None
 
     # -- the spellings of omni.graph.core -----------------------------------------------------------------------------
 

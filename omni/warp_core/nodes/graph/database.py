@@ -14,6 +14,7 @@ from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError, coerce
 from .attribute import Attribute, GraphError
+from .bundle_handles import BundlePorts
 from .node_graph import Host, Node
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.
@@ -63,13 +64,15 @@ def _store(attribute: Attribute, value: Any) -> None:
 class Ports:
     """One side of a node: `db.inputs`, `db.outputs` or `db.state`."""
 
-    __slots__ = ("_node", "_port")
+    __slots__ = ("_bundles", "_node", "_port")
+    _bundles: BundlePorts
     _node: Node
     _port: str
 
-    def __init__(self, node: Node, port: str):
+    def __init__(self, node: Node, port: str, bundles: BundlePorts):
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_port", port)
+        object.__setattr__(self, "_bundles", bundles)
 
     def _find(self, name: str) -> Attribute:
         found = self._node.find(self._port, name)
@@ -90,6 +93,8 @@ class Ports:
         if sized is not None:
             return len(sized.value)
         attribute = self._find(name)
+        if attribute.type.is_bundle:
+            return self._bundles.contents(attribute)
         return RuntimeAttribute(attribute) if attribute.type.is_any else attribute.value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -97,7 +102,11 @@ class Ports:
             raise AttributeError(f"{self._node.path}: inputs are read only while computing (inputs:{name})")
         sized = self._sized(name)
         if sized is None:
-            _store(self._find(name), value)
+            attribute = self._find(name)
+            if attribute.type.is_bundle:
+                self._bundles.store(attribute, value)
+            else:
+                _store(attribute, value)
             return
         kind = sized.resolved
         sized.set(np.zeros((int(value), *kind.shape), kind.dtype) if kind.is_numeric else ("",) * int(value))
@@ -106,11 +115,13 @@ class Ports:
 class Database:
     """The argument of `compute(db)`."""
 
-    __slots__ = ("_node", "inputs", "outputs", "state")
+    __slots__ = ("_bundles", "_node", "inputs", "outputs", "state")
 
     def __init__(self, node: Node):
-        self._node = node
-        self.inputs, self.outputs, self.state = (Ports(node, port) for port in ("inputs", "outputs", "state"))
+        self._node, self._bundles = node, BundlePorts()
+        self.inputs, self.outputs, self.state = (
+            Ports(node, port, self._bundles) for port in ("inputs", "outputs", "state")
+        )
 
     @property
     def node(self) -> Node:
@@ -142,6 +153,10 @@ class Database:
     def log_warning(self, message: str) -> None:
         """Report something odd."""
         self._node.warn(message)
+
+    def finish(self) -> None:
+        """Let other nodes see the bundles that this compute wrote."""
+        self._bundles.finish()
 
     def set_execution_enabled(self, name: str, state: int = ENABLED) -> None:
         """Let the evaluator follow an execution output: "outputs:execOut". Raises RuntimeError where it is missing."""

@@ -136,6 +136,7 @@ class Evaluator:
                 attribute.value = DISABLED
             if node.type.cls.compute(database) is False and not node.failed:
                 node.fail("compute returned False")
+            database.finish()
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -52,10 +52,11 @@ class Topology:
                 for source in attribute.sources:
                     self.targets.setdefault(source, []).append(attribute)
             elif attribute.sources and not node.is_compound:
-                source = self._origin(attribute.sources[0])
-                attribute.feed_from(source)
+                used = attribute.sources if attribute.gathers else attribute.sources[:1]
+                first, *others = (self._origin(source) for source in used)
+                attribute.feed_from(first, tuple(others))
                 inputs.append(attribute)
-                sources[source.node] = None
+                sources |= dict.fromkeys(source.node for source in (first, *others))
         outputs = tuple(a for a in node.on("outputs") if a.type.is_execution) if node.is_execution else ()
         chained = tuple(a for a in inputs if _is_chained(a.feed))
         return Wiring(tuple(sources), tuple(inputs), chained, tuple(execution), outputs)

@@ -252,7 +252,7 @@ class _Reader:
             return None
         if "default" not in entry:
             return zero(kind)
-        if kind.is_any or kind.is_paths:
+        if kind.is_any or kind.is_paths or kind.is_bundle:
             self.problem(f"{where}.default", f"{kind} cannot have a default")
             return None
         given = entry["default"]

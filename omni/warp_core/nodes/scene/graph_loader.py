@@ -7,11 +7,12 @@ the graph below a compound node are nodes of the graph around it; the compound's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pxr import Usd
+from pxr import Sdf, Usd
 
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy
@@ -26,6 +27,8 @@ from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scal
 from . import collector
 
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
+_BUNDLE_PORTS = tuple(f"{port}_" for port in PORTS)
+_OUTPUT_TARGET = re.compile(r"(?P<node>/[^.]+)[/.](?P<port>inputs|outputs|state)[_:](?P<name>[^/.]+)")
 _FIRST = Usd.TimeCode.EarliestTime()
 _VARIABLE = "graph:variable:"
 _INSTANCES = "omniGraphs"  # the relationship by which a prim names the graphs to evaluate for it
@@ -271,7 +274,7 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
     log, is_rel = node.host.log, isinstance(prop, Usd.Relationship)
     attribute = node.attributes.get(name)
     if attribute is None:
-        kind = parse("target") if is_rel else _dynamic_type(prop)
+        kind = _relationship_type(prop) if is_rel else _dynamic_type(prop)
         if kind == TOKEN and node.is_compound:
             kind = ANY  # the scene holds what a compound passes on as a token, unless its type is known
         if kind is None:
@@ -279,8 +282,7 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
             return
         attribute = node.add(Attribute(node, name, kind))
     if is_rel:
-        if attribute.type.is_paths:
-            attribute.set(tuple(str(p) for p in prop.GetTargets()))
+        _targets(prop, attribute, loaded)
         return
     if attribute.type.is_plain:
         _plain_property(prop, attribute, loaded)
@@ -290,7 +292,48 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
         _any_value(prop, attribute)
 
 
-def _graph_data(prop: Usd.Attribute) -> dict[str, Any]:
+def _targets(prop: Usd.Relationship, attribute: Attribute, loaded: Loaded) -> None:
+    """Take the targets of a relationship: outputs of nodes are connections, prims are values."""
+    paths = [path.pathString for path in prop.GetTargets()]
+    may_be_child = attribute.type.is_bundle
+    outputs = {p: found for p in paths if (may_be_child or "." in p) and (found := output_path(p))}
+    if attribute.type.is_paths:
+        prims = tuple(path for path in paths if path not in outputs)
+        if prims or not outputs:
+            attribute.set(prims)
+    elif attribute.type.is_bundle:
+        for path in paths:
+            if path not in outputs:
+                text = f"is a bundle, and {path} is no output of a node; read the prim with ReadPrimsV2"
+                attribute.node.host.log.warning(attribute.path, text)
+    else:
+        return
+    if outputs and attribute.name.startswith("inputs:"):
+        loaded._sources[attribute] = list(outputs.values())
+
+
+def output_path(path: str) -> str | None:
+    """Return the attribute that a relationship target stands for, None for a prim.
+
+    Bundles have had two forms in USD: a child prim </G/node/outputs_mesh>, and a property </G/node.outputs_mesh>.
+
+    >>> output_path("/G/node/outputs_mesh"), output_path("/G/node.outputs_mesh"), output_path("/World/Mesh")
+    ('/G/node.outputs:mesh', '/G/node.outputs:mesh', None)
+    """
+    found = _OUTPUT_TARGET.fullmatch(path)
+    return f"{found['node']}.{found['port']}:{found['name']}" if found else None
+
+
+def _relationship_type(prop: Usd.Relationship) -> AttributeType:
+    is_bundle = _graph_data(prop).get("relType") == "bundle"
+    return parse("bundle" if is_bundle or any(map(_is_bundle_target, prop.GetTargets())) else "target")
+
+
+def _is_bundle_target(path: Sdf.Path) -> bool:
+    return path.name.startswith(_BUNDLE_PORTS)
+
+
+def _graph_data(prop: Usd.Property) -> dict[str, Any]:
     """The custom data OmniGraph keeps on an attribute, nested or flat."""
     data = prop.GetCustomData()
     nested = data.get("omni", {})
@@ -378,7 +421,7 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
                 attribute.sources.append(source)
                 if not attribute.type.is_execution:
                     origins.setdefault(attribute, source)  # the first source counts
-        if len(attribute.sources) > 1 and not attribute.type.is_execution:
+        if len(attribute.sources) > 1 and not attribute.type.is_execution and not attribute.gathers:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the player uses the first one")
         if not attribute.sources and attribute.type.is_plain:
             _note_if_animated(stage.GetAttributeAtPath(attribute.path), attribute, loaded)

@@ -98,12 +98,17 @@ class AttributeType:
     @property
     def is_paths(self) -> bool:
         """True if the value is a list of prim paths, held by a USD relationship."""
-        return self.base in ("target", "bundle")
+        return self.base == "target"
+
+    @property
+    def is_bundle(self) -> bool:
+        """True if the value is a bundle; USD holds its connections in a relationship."""
+        return self.base == "bundle"
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if USD holds the value in an attribute of this type: no paths, nothing resolved at run time."""
-        return not (self.is_any or self.is_execution or self.is_paths)
+        """True if USD holds the value in an attribute of this type: no relationship, nothing resolved at run time."""
+        return not (self.is_any or self.is_execution or self.is_paths or self.is_bundle)
 
     @property
     def is_numeric(self) -> bool:

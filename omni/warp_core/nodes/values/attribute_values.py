@@ -2,6 +2,7 @@
 
 Canonical forms: scalar numbers are Python numbers, tuples and matrices NumPy arrays of `AttributeType.shape`. Arrays
 are NumPy arrays of shape (n, *shape). Texts are `str`, arrays of tokens tuples of `str`, and targets tuples of paths.
+Bundles are `Bundle` objects, which never change.
 Start with `coerce` (checked, for what people write) and `converter` (for connections).
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .attribute_types import MATRICES, AttributeType
+from .bundles import EMPTY, Bundle
 
 Value = Any
 _SPECIAL = {"inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "nan": np.nan, "snan": np.nan}
@@ -25,6 +27,8 @@ class ValueTypeError(ValueError):
 
 def zero(t: AttributeType) -> Value:
     """The empty value of a type: 0, "", an identity matrix, an array without elements."""
+    if t.is_bundle:
+        return EMPTY
     if t.is_paths or (t.is_array and not t.is_numeric):
         return ()
     if t.is_any:
@@ -59,6 +63,10 @@ def coerce(value: Any, t: AttributeType) -> Value:
         return scalar
     if t.is_any:
         return value
+    if t.is_bundle:
+        if isinstance(value, Bundle):
+            return value
+        raise ValueTypeError(f"bundle needs a bundle from a node, got {_short(value)}")
     if t.is_paths:
         return _texts([value] if isinstance(value, str) else value, t)
     if t.is_text or t.base == "token":
@@ -190,8 +198,8 @@ def converter(source: AttributeType, target: AttributeType) -> Callable[[Value],
         return _identity
     if source.is_execution or target.is_execution:
         return _identity if source.is_execution and target.base in ("execution", "uint") else None
-    if source.is_paths or target.is_paths:
-        return _identity if source.is_paths and target.is_paths else None
+    if source.is_paths or target.is_paths or source.is_bundle or target.is_bundle:
+        return None  # equal types came before
     if source.is_array != target.is_array:
         return None
     if source.is_numeric and target.is_numeric and source.shape == target.shape:
