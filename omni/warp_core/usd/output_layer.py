@@ -69,31 +69,81 @@ def write_errors(path: str) -> Iterator[None]:
 
 
 class SampleLayer:
-    """Time samples of attributes in a layer; this one is in memory."""
+    """Prims and time samples of attributes in a layer; this one is in memory.
+
+    `frame` is that of the changes which come next, `first` the first one of the play.
+    """
 
     def __init__(self) -> None:
         self._layer = Sdf.Layer.CreateAnonymous(".usdc")
         self._attributes: set[Sdf.Path] = set()
+        self._prims: dict[str, str] = {}
         self.samples = 0
+        self.first: float | None = None
+        self.frame = 0.0
 
-    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
-        """Store one time sample; `size` is about its bytes."""
+    def at(self, frame: float) -> None:
+        """Let the changes that come next belong to a frame."""
+        self.frame = frame
+        self.first = frame if self.first is None else self.first
+
+    def define(self, prim: str, type_name: str) -> None:
+        """Make a prim exist in the result, of a type."""
+        spec = Sdf.CreatePrimInLayer(self._layer, prim)
+        spec.specifier, spec.typeName = Sdf.SpecifierDef, type_name
+        self._prims[prim] = type_name
+
+    def declare(self, prim: str, name: str, type_name: str, uniform: bool = False, interpolation: str = "") -> Sdf.Path:
+        """Make an attribute exist in the result; return its path."""
         path = Sdf.Path(prim).AppendProperty(name)
         if path not in self._attributes:
             spec = Sdf.CreatePrimInLayer(self._layer, path.GetPrimPath())
+            variability = Sdf.VariabilityUniform if uniform else Sdf.VariabilityVarying
             if name not in spec.attributes:
-                Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Find(type_name), Sdf.VariabilityVarying)
+                Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Find(type_name), variability)
             self._attributes.add(path)
-        self._layer.SetTimeSample(path, time, value)
+        if interpolation:
+            self._layer.GetAttributeAtPath(path).SetInfo("interpolation", interpolation)
+        return path
+
+    def show(self, prim: str, visible: bool) -> None:
+        """Let a prim begin or end at the current frame: it is invisible before or after."""
+        if self.first is None or self.frame <= self.first:
+            return
+        path = Sdf.Path(prim).AppendProperty("visibility")
+        states = ("invisible", "inherited")
+        if path not in self._attributes:
+            self.set(prim, "visibility", "token", states[not visible], self.first)
+        self.set(prim, "visibility", "token", states[visible], self.frame)
+
+    def block(self, prim: str, name: str) -> None:
+        """Let an attribute have no value from the current frame on."""
+        path = Sdf.Path(prim).AppendProperty(name)
+        if path in self._attributes:
+            self._layer.SetTimeSample(path, self.frame, Sdf.ValueBlock())
+
+    def set_uniform(self, prim: str, name: str, type_name: str, value: Any) -> None:
+        """Store a value that cannot change with time."""
+        self._layer.GetAttributeAtPath(self.declare(prim, name, type_name, uniform=True)).default = value
+
+    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
+        """Store one time sample; `size` is about its bytes."""
+        self._layer.SetTimeSample(self.declare(prim, name, type_name), time, value)
         self.samples += 1
 
     def copy_to(self, other: SampleLayer) -> None:
-        """Store all samples in another layer too."""
+        """Store all prims, values and samples in another layer too."""
+        for prim, type_name in self._prims.items():
+            other.define(prim, type_name)
         for path in self._attributes:
             spec = self._layer.GetAttributeAtPath(path)
+            place = (str(path.GetPrimPath()), path.name, str(spec.typeName))
+            uniform = spec.variability == Sdf.VariabilityUniform
+            other.declare(*place, uniform, spec.GetInfo("interpolation") if spec.HasInfo("interpolation") else "")
+            if spec.HasDefaultValue():
+                other.set_uniform(*place, spec.default)
             for time in self._layer.ListTimeSamplesForPath(path):
-                value = self._layer.QueryTimeSample(path, time)
-                other.set(str(path.GetPrimPath()), path.name, str(spec.typeName), value, time)
+                other.set(*place, self._layer.QueryTimeSample(path, time), time)
 
 
 class OutputLayer(SampleLayer):
@@ -105,6 +155,7 @@ class OutputLayer(SampleLayer):
         super().__init__()
         check_target(path, stage)
         self.path = os.path.abspath(path)
+        self.first = self.frame = start
         self._pending = 0
         self._stage, self._range, self._fps = stage, (start, end), fps
 

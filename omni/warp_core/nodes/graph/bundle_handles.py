@@ -1,4 +1,4 @@
-"""What a node class gets for a bundle: `db.inputs.b` and `db.outputs.b`, with the method names of omni.graph.core.
+"""Bundles as a node class sees them: `db.inputs.b` and `db.outputs.b`, with the method names of omni.graph.core.
 
 `BundleContents` is the attribute, `BundleHandle` a bundle of its tree, `ItemHandle` a value in one. Handles of outputs
 copy on write: they share everything with the bundle they began with until a part is written. Nothing reaches other
@@ -185,7 +185,7 @@ class BundleHandle:
         return self._child(list(self.current("children"))[index])
 
     def get_child_bundle_by_name(self, name: str) -> BundleHandle | None:
-        """Return a child bundle, None if there is none of that name."""
+        """Return a child bundle, None for an unknown name."""
         return self._child(name) if name in self.current("children") else None
 
     def get_child_bundles(self) -> list[BundleHandle]:
@@ -240,7 +240,7 @@ class BundleHandle:
         return [ItemHandle(self, name) for name in self.current("attributes")]
 
     def get_attribute_by_name(self, name: str) -> ItemHandle | None:
-        """Return an attribute, None if there is none of that name."""
+        """Return an attribute, None for an unknown name."""
         return ItemHandle(self, name) if name in self.current("attributes") else None
 
     def create_attribute(self, name: str, type: AttributeType | str, element_count: int = 0) -> ItemHandle:
@@ -278,7 +278,7 @@ class BundleHandle:
         return list(self.current("attributes")[attribute].metadata)
 
     def get_attribute_metadata_by_name(self, attribute: str, field: str) -> ItemHandle | None:
-        """Return a piece of metadata of an attribute, None if there is none of that name."""
+        """Return a piece of metadata of an attribute, None for an unknown name."""
         owner = self.current("attributes").get(attribute)
         return ItemHandle(self, attribute, field) if owner is not None and field in owner.metadata else None
 
@@ -288,7 +288,7 @@ class BundleHandle:
         return ItemHandle(self, "", field)
 
     def get_bundle_metadata_by_name(self, field: str) -> ItemHandle | None:
-        """Return a piece of metadata of the bundle, None if there is none of that name."""
+        """Return a piece of metadata of the bundle, None for an unknown name."""
         return ItemHandle(self, "", field) if field in self.current("metadata") else None
 
     # Everything at once.
@@ -309,7 +309,7 @@ class BundleHandle:
 
 
 def _without_writers(item: Item) -> Item:
-    """Return an item whose array nobody can write to through the bundle."""
+    """Return an item whose array is read-only."""
     value = frozen(item.value)
     return item if value is item.value else Item(item.type, value, item.metadata)
 
@@ -406,7 +406,7 @@ class BundleContents:
         return self.bundle.get_attributes()
 
     def attribute_by_name(self, name: str) -> ItemHandle | None:
-        """Return an attribute of the root, None if there is none of that name."""
+        """Return an attribute of the root, None for an unknown name."""
         return self.bundle.get_attribute_by_name(name)
 
     def insert(self, described: tuple[AttributeType | str, str] | ItemHandle) -> ItemHandle:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pxr import Tf, Usd, UsdGeom
+from pxr import Sdf, Tf, Usd, UsdGeom
 
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy, to_usd
@@ -20,6 +20,7 @@ from ..graph.node_graph import GraphError, Log
 from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter
 from . import topology_check
+from .stage_prims import StagePrims
 
 Key = tuple[str, str]
 
@@ -27,10 +28,10 @@ Key = tuple[str, str]
 class _Written:
     """The last value written to one attribute, as USD and as NumPy have it, and the frames of its samples."""
 
-    __slots__ = ("frame", "held", "kind", "sdf", "usd", "value")
+    __slots__ = ("frame", "held", "kind", "sdf", "uniform", "usd", "value")
 
-    def __init__(self, kind: AttributeType, sdf: str, usd: Any, value: Value):
-        self.kind, self.sdf, self.usd, self.value = kind, sdf, usd, value
+    def __init__(self, kind: AttributeType, sdf: str, usd: Any, value: Value, uniform: bool):
+        self.kind, self.sdf, self.usd, self.value, self.uniform = kind, sdf, usd, value, uniform
         self.frame: int | None = None
         self.held: Any = None
 
@@ -58,6 +59,8 @@ class StageStore:
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
         self._told: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
+        self._read_now: dict[str, set[str]] = {}  # by graph: prims that its nodes read as they are now
+        self.prims = StagePrims(stage)
 
     @property
     def now(self) -> Usd.TimeCode:
@@ -106,8 +109,10 @@ class StageStore:
         """Set the value for this frame and later ones. Raises GraphError."""
         key = (path, name)
         known = self._written.get(key)
+        uniform = False
         if known is None:
             source, held = self.attribute(path, name)
+            uniform = source.GetVariability() == Sdf.VariabilityUniform
             if source.GetPrim().IsInstanceProxy():
                 raise GraphError(f"{path} is part of an instance, which cannot be written to; make it not instanceable")
             sdf = str(source.GetTypeName())
@@ -124,11 +129,13 @@ class StageStore:
         seen = coerce(to_numpy(usd), held)
         self._warn_not_finite(key, seen)
         if known is None:
-            self._written[key] = _Written(held, sdf, usd, seen)
+            self._written[key] = _Written(held, sdf, usd, seen, uniform)
         else:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
         self._dirty[key] = None
+        if name.startswith("xformOp"):
+            self.prims.hold(path, name, usd)
 
     def _warn_not_finite(self, key: Key, value: Value) -> None:
         if key in self._told or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
@@ -139,17 +146,85 @@ class StageStore:
             what = "numbers are" if bad > 1 else "number is"
             self.log.warning(".".join(key), f"{bad} of {value.size} {what} infinite or NaN at frame {self.frame}")
 
-    def local_to_world(self, path: str) -> np.ndarray:
-        """Transform of a prim to the world, row vectors. Transforms written by this play do not enter."""
-        imageable = UsdGeom.Xformable(self.prim(path))
-        if not imageable:
-            return np.identity(4)
-        return np.asarray(imageable.ComputeLocalToWorldTransform(self.now))
+    def value_names(self, path: str, *only: str) -> list[str]:
+        """The attributes of a prim that have a value and a type of OmniGraph, all or those named. Raises GraphError."""
+        prim = self.prim(path)
+        found = [prim.GetAttribute(name) for name in only] if only else prim.GetAttributes()
+        names = ((a, a.GetName()) for a in found if a and from_sdf(str(a.GetTypeName())) is not None)
+        return [name for a, name in names if (path, name) in self._written or a.HasValue()]
+
+    def interpolation(self, path: str, name: str) -> str:
+        """How the values of a primvar go with the elements of the prim, "" where the prim does not say."""
+        return self.prim(path).GetAttribute(name).GetMetadata("interpolation") or ""
+
+    def ensure_attribute(self, path: str, name: str, kind: AttributeType, interpolation: str = "") -> bool:
+        """Make an attribute where the prim has none; True if it was made. Raises GraphError."""
+        if not Sdf.Path.IsValidNamespacedIdentifier(name):
+            raise GraphError(f"{path}: {name!r} is no name of an attribute")
+        is_new = not self.prim(path).GetAttribute(name)
+        if is_new or (interpolation and interpolation != self.interpolation(path, name)):
+            self.prims.create_attribute(path, name, kind, interpolation)
+        return is_new
+
+    def remove_attribute(self, path: str, name: str) -> None:
+        """Remove an attribute that this play made."""
+        self._forget({(path, name)})
+        self.prims.remove_attribute(path, name)
+
+    def remove_prim(self, path: str) -> None:
+        """Remove a prim that this play made, with all below it."""
+        self._forget({key for key in self._written if key[0] == path or key[0].startswith(f"{path}/")})
+        self.prims.remove(path)
+
+    def _forget(self, keys: set[Key]) -> None:
+        for key in keys:
+            self._written.pop(key, None)
+            self._dirty.pop(key, None)
+            self._static.pop(key, None)
+
+    def note_read(self, graph: str, path: str) -> None:
+        """Remember that a graph reads a prim as it is now."""
+        self._read_now.setdefault(graph, set()).add(path)
+
+    def require_no_loop(self, graph: str, target: str) -> None:
+        """Raise GraphError for a target that is, or lies below, a prim that the same graph reads."""
+        for path in self._read_now.get(graph, ()):
+            if target == path or target.startswith(f"{path.rstrip('/')}/"):
+                raise GraphError(
+                    f"writing to {target} would change {path}, which the same graph reads; "
+                    "write to another prim, or set usdTimecode of the reading node to read what the scene has"
+                )
+
+    def local_box(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The lowest and highest corner of a prim and all below it, and the transform of that box to the prim."""
+        if self.value_names(path, "points"):
+            points, reach = np.asarray(self.read(path, "points")[1], np.float64), self._reach(path)
+            low, high = (points.min(0) - reach, points.max(0) + reach) if len(points) else np.zeros((2, 3))
+            return low, high, np.identity(4)
+        cache = UsdGeom.BBoxCache(self.now, [UsdGeom.Tokens.default_, UsdGeom.Tokens.proxy, UsdGeom.Tokens.render])
+        box = cache.ComputeUntransformedBound(self.prim(path))
+        corners = box.GetRange()
+        if corners.IsEmpty():
+            return np.zeros(3), np.zeros(3), np.identity(4)
+        return np.asarray(corners.GetMin()), np.asarray(corners.GetMax()), np.asarray(box.GetMatrix())
+
+    def is_xformable(self, path: str) -> bool:
+        """True if a prim can have a transform."""
+        return self.prim(path).IsA(UsdGeom.Xformable)
+
+    def local_to_world(self, path: str, timecode: float | None = None) -> np.ndarray:
+        """Transform of a prim to the world, row vectors."""
+        time = self.now if timecode is None else Usd.TimeCode(timecode)
+        return np.asarray(UsdGeom.XformCache(time).GetLocalToWorldTransform(self.prim(path)))
 
     def flush(self, output: SampleLayer) -> None:
         """Give what was written in this frame to the output."""
+        self.prims.flush(output, self.frame)
         for key in self._dirty:
             written = self._written[key]
+            if written.uniform:
+                output.set_uniform(*key, written.sdf, written.usd)
+                continue
             if written.frame is not None and written.frame < self.frame - 1:
                 # USD interpolates between samples: hold the old value up to the frame before this one
                 self._sample(output, key, written, written.held, self.frame - 1)
@@ -187,13 +262,12 @@ class StageStore:
             output.set(path, "extent", "float3[]", to_usd(corners, "float3[]"), self.frame)
 
     def _reach(self, path: str) -> float:
-        widths = self.stage.GetPrimAtPath(path).GetAttribute("widths")
         try:
-            values = _get(widths, self.now) if widths else None
+            values = self.read(path, "widths")[1] if self.value_names(path, "widths") else ()
         except GraphError as error:
             self.log.error(path, str(error))
             return 0.0
-        return float(np.max(values)) / 2 if values is not None and len(values) else 0.0
+        return float(np.max(values)) / 2 if len(values) else 0.0
 
     def prims_written(self) -> list[str]:
         """The attributes that have results, as paths."""

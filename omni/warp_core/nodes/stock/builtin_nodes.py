@@ -6,6 +6,7 @@ from ..graph.node_graph import NodeType
 from . import (
     arithmetic_nodes,
     array_nodes,
+    bundle_nodes,
     constant_nodes,
     conversion_nodes,
     event_nodes,
@@ -15,6 +16,9 @@ from . import (
     loop_nodes,
     matrix_nodes,
     prim_nodes,
+    prim_queries,
+    prim_readers,
+    prim_writers,
     random_nodes,
     text_nodes,
     variable_nodes,
@@ -28,6 +32,10 @@ FAMILIES = (
     variable_nodes,
     constant_nodes,
     prim_nodes,
+    prim_readers,
+    prim_writers,
+    prim_queries,
+    bundle_nodes,
     arithmetic_nodes,
     vector_nodes,
     matrix_nodes,
@@ -41,6 +49,9 @@ FAMILIES = (
 _ACTION = "omni.graph.action."
 _SMALL = ("ACos", "Acos"), ("ASin", "Asin"), ("ATan", "Atan"), ("Atan2", "ATan2"), ("Fmod", "FMod")
 ALIASES = {
+    "omni.graph.ui.GetCameraPosition": "omni.graph.ui_nodes.GetCameraPosition",
+    "omni.graph.nodes.ToTarget": "omni.graph.nodes.GetPrimsAtPath",
+} | {
     name.replace(_ACTION, "omni.graph.action_nodes."): name
     for family in FAMILIES
     for node_type in family.TYPES

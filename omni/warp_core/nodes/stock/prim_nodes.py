@@ -18,13 +18,18 @@ PRIM_INPUTS = {
 def prim_path(db: Database) -> str:
     """The path of the one prim a node works on. Raises GraphError."""
     if db.inputs.usePath:
-        path = db.inputs.primPath
+        path: str = db.inputs.primPath
         if not path:
             raise GraphError("inputs:usePath is set but inputs:primPath is empty")
         return path
-    targets = db.inputs.prim
+    return one_target(db, "prim")
+
+
+def one_target(db: Database, name: str) -> str:
+    """The path of the one prim that an input names. Raises GraphError."""
+    targets: tuple[str, ...] = getattr(db.inputs, name)
     if len(targets) != 1:
-        raise GraphError(f"inputs:prim must name one prim, it names {len(targets) or 'none'}")
+        raise GraphError(f"inputs:{name} must name one prim, it names {len(targets) or 'none'}")
     return targets[0]
 
 

@@ -43,7 +43,7 @@ class Bundle:
     metadata: Mapping[str, Item] = field(default_factory=dict)
 
     def value(self, name: str, default: Value = None) -> Value:
-        """Return the value of an attribute, `default` where there is none."""
+        """Return the value of an attribute, `default` if the bundle lacks it."""
         found = self.attributes.get(name)
         return default if found is None else found.value
 
