@@ -47,7 +47,7 @@ RANKS = (
     ("nodes.values", "render"),
     ("nodes.ogn",),
     ("nodes.graph",),
-    ("nodes.stock", "nodes.kernel"),
+    ("nodes.stock", "nodes.kernel", "nodes.library"),
     ("nodes.extensions",),
     ("nodes.scene",),
     ("nodes.play",),

@@ -93,7 +93,7 @@ def test_committed_scenes_are_what_the_script_makes(tmp_path):
     for make in (script.wave, script.chain, script.galaxy):
         make(tmp_path)
         assert (tmp_path / f"{make.__name__}.usda").read_text() == (SCENES / f"{make.__name__}.usda").read_text()
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in SCENES.iterdir())
+    assert {p.name for p in tmp_path.iterdir()} <= {p.name for p in SCENES.iterdir()}  # others are written by hand
 
 
 def test_the_manifests_are_equal_and_name_what_is_there():

@@ -8,6 +8,7 @@ play/player.py. The rooms, lowest first:
 - `graph`: nodes in memory, and when they run;
 - `stock`: the nodes of omni.graph, and the registry of all node types;
 - `kernel`: the Kernel node;
+- `library`: the geometry nodes: grids, waves, noise, surfaces, particles;
 - `extensions`: node types of other extensions;
 - `scene`: from USD to graphs and back;
 - `play`: from a scene to its result.

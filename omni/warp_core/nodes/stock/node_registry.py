@@ -22,7 +22,16 @@ EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
 OLD_KERNEL = "omni.warp.WarpKernel"
-ALIASES = {OLD_KERNEL: KERNEL, **builtin_nodes.ALIASES}
+# Node types of omni.warp that have the attributes of ours: omni.warp.Warp<name>.
+_AS_OURS = ("GridCreate", "WaveSolve", "NoiseDeform", "MeshFromVolume", "ParticlesFromMesh", "TextureWrite")
+_SAMPLES = ("SampleProceduralVolume", "SampleMeshDeform")
+ALIASES = {
+    OLD_KERNEL: KERNEL,
+    **{f"omni.warp.Warp{name}": f"{EXTENSION}.{name}" for name in _AS_OURS + _SAMPLES},
+    "omni.warp.WarpOgnBundleInspectChanges": f"{EXTENSION}.BundleInspectChanges",
+    "omni.warp.FixedTime": f"{EXTENSION}.FixedTime",
+    **builtin_nodes.ALIASES,
+}
 KERNEL_NAMES = frozenset({KERNEL, *(name for name, target in ALIASES.items() if target == KERNEL)})
 # Types of other packages that one of ours plays, with the defaults that their scenes count on.
 OLD_DEFAULTS = {OLD_KERNEL: {"inputs:dimSource": "explicit", **{f"inputs:dim{i}": 1 for i in (1, 2, 3, 4)}}}
@@ -63,7 +72,8 @@ class Registry:
         """Register every node below `folder`. Raises OgnError for the first that cannot be used."""
         for path in sorted(folder.rglob("*.ogn")):
             spec = read(path, EXTENSION)
-            self.add(NodeType(spec, load_class(path)))
+            cls = load_class(path)
+            self.add(NodeType(spec, cls, uses_time=getattr(cls, "uses_time", False)))
 
 
 def load_class(path: Path) -> Any:

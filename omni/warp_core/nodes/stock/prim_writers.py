@@ -109,8 +109,8 @@ class PrimWriter:
                 if self._attribute(db, path, name, found):
                     made.add(name)
                 last[name] = found
-        self._remove_attributes(db, path, made.difference(names))
-        made.intersection_update(names)
+        self._remove_attributes(db, path, made.difference(prim.attributes))
+        made.intersection_update(prim.attributes)
         if not any(name.startswith("xformOp") for name in names):
             _move(db, path, prim.value("worldMatrix"))
 

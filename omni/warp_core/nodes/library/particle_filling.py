@@ -1,0 +1,111 @@
+"""Particles that fill a mesh: points of a jittered grid whose distance to the surface lies in a range.
+
+The number of a grid point decides its jitter and its place among the particles. The order of threads does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import omni.warp_core as wp
+
+from ..graph.node_graph import GraphError
+from ..values.bundles import Bundle, item
+from .device_launch import compute, device_of, on_device
+from .prim_bundles import find_prim, give, moved, points_of, points_prim, require_room, triangles_of, world_matrix
+
+
+@wp.kernel
+def find_particles(
+    mesh: wp.uint64,
+    first: wp.vec3,
+    size: wp.vec3i,
+    spacing: float,
+    jitter: float,
+    seed: int,
+    reach: float,
+    range: wp.vec2,
+    points: wp.array[wp.vec3],
+    inside: wp.array[wp.uint8],
+):
+    """Write the jittered points of a grid, and whether their signed distance lies in the range."""
+    n = wp.tid()
+    line = n // size[2]
+    i = line // size[1]
+    j = line - i * size[1]
+    k = n - line * size[2]
+    state = wp.rand_init(seed, n)
+    shift = wp.vec3(wp.randf(state, -0.5, 0.5), wp.randf(state, -0.5, 0.5), wp.randf(state, -0.5, 0.5))
+    p = first + spacing * (wp.vec3(float(i), float(j), float(k)) + jitter * shift)
+    near = wp.mesh_query_point(mesh, p, reach)
+    if near.result:
+        closest = wp.mesh_eval_position(mesh, near.face, near.u, near.v)  # type: ignore[arg-type]
+        distance = near.sign * wp.length(p - closest)
+        inside[n] = wp.uint8(distance >= range[0] and distance <= range[1])
+    points[n] = p
+
+
+class FillingState:
+    """The particles of the last inputs."""
+
+    def __init__(self) -> None:
+        self.source: Bundle | None = None
+        self.numbers: tuple = ()
+        self.prim = Bundle()
+
+
+def fill_mesh(db: Any) -> None:
+    """Compute Particles From Mesh."""
+    state, inputs = db.per_instance_state, db.inputs
+    source = find_prim(inputs.mesh, "Mesh")
+    if not (math.isfinite(inputs.spacing) and inputs.spacing > 0):
+        raise GraphError(f"inputs:spacing is {inputs.spacing}; it must be above 0")
+    names = ["seed", "minSdf", "maxSdf", "radius", "spacing", "spacingJitter", "mass", "velocityAmount", "maxPoints"]
+    numbers = (*(getattr(inputs, n) for n in names), inputs.transform.tobytes(), inputs.velocityDir.tobytes())
+    if state.source is not source or state.numbers != numbers:
+        state.prim = _particles(db, inputs, source)
+        state.source, state.numbers = source, numbers
+    give(db, "particles", state.prim)
+
+
+def _particles(db: Any, inputs: Any, source: Bundle) -> Bundle:
+    world = np.array(inputs.transform)
+    places = _places(db, inputs, moved(points_of(source), world_matrix(source), world), triangles_of(source))
+    if len(places) > inputs.maxPoints:
+        db.log_warning(f"{len(places)} particles fit; inputs:maxPoints keeps the first {inputs.maxPoints} of them")
+        places = places[: max(inputs.maxPoints, 0)]
+    direction = np.asarray(inputs.velocityDir, np.float64)
+    length = float(np.linalg.norm(direction))
+    velocity = direction / length * inputs.velocityAmount if length > 0 else np.zeros(3)
+    count = len(places)
+    return points_prim(places, np.full(count, 2.0 * inputs.radius, np.float32), world).having(
+        {
+            "velocities": item("vectorf[3][]", np.tile(velocity.astype(np.float32), (count, 1))),
+            "masses": item("float[]", np.full(count, inputs.mass, np.float32)),
+        }
+    )
+
+
+def _places(db: Any, inputs: Any, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return the points of the grid that are kept, float32 of shape (n, 3)."""
+    if not len(triangles):
+        return np.zeros((0, 3), np.float32)
+    device = device_of(db)
+    used = points[triangles.ravel()]
+    margin = max(inputs.maxSdf, 0.0)
+    if not math.isfinite(margin):
+        raise GraphError("inputs:maxSdf must be finite")
+    lower, upper = used.min(0).astype(np.float64) - margin, used.max(0).astype(np.float64) + margin
+    size = np.maximum(np.floor((upper - lower) / inputs.spacing), 1)
+    first = (lower + upper - (size - 1) * inputs.spacing) / 2  # as far from all sides of the box
+    require_room(float(np.prod(size)), "the points to look at", "set a larger inputs:spacing")
+    count = int(np.prod(size))
+    mesh = wp.Mesh(on_device(points, device), on_device(triangles.ravel(), device))
+    reach = float(np.linalg.norm(upper - lower)) + inputs.spacing
+    arguments = [mesh.id, wp.vec3(*map(float, first)), wp.vec3i(*map(int, size)), inputs.spacing]
+    arguments += [inputs.spacingJitter, inputs.seed, reach, wp.vec2(inputs.minSdf, inputs.maxSdf)]
+    places, inside = compute(db, find_particles, count, arguments, (count, wp.vec3), (count, wp.uint8))
+    return places[inside != 0]

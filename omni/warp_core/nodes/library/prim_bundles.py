@@ -1,0 +1,149 @@
+"""Bundles of meshes and points as the geometry nodes make and take them, checked.
+
+A node reads with `find_prim`, `points_of` and `triangles_of`, makes `mesh_prim` and `points_prim`, and gives them to an
+output with `give`. Prims lie where `worldMatrix` says, a matrix for row vectors as in USD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...usd.polygons import triangulate
+from ..graph import execution
+from ..graph.bundle_handles import BundleContents
+from ..graph.node_graph import GraphError
+from ..values.attribute_types import parse
+from ..values.attribute_values import converter
+from ..values.bundles import Bundle, Item, item, prims_bundle, prims_of
+
+MOST_POINTS = 1 << 24  # of what one node makes
+
+_POINTS, _INTS = parse("pointf[3][]"), parse("int[]")
+
+
+def require_room(count: float, what: str, remedy: str) -> None:
+    """Raise GraphError for more points than one node makes."""
+    if not count <= MOST_POINTS:
+        raise GraphError(f"{what} are {count:.6g}, and one node makes at most {MOST_POINTS}; {remedy}")
+
+
+def mesh_prim(points: np.ndarray, counts: np.ndarray, indices: np.ndarray, world: np.ndarray) -> Bundle:
+    """Return a mesh as a bundle: points (n, 3), the number of corners of each face, and the point of each corner."""
+    return Bundle(
+        {
+            "sourcePrimType": item("token", "Mesh"),
+            "worldMatrix": item("matrixd[4]", world),
+            "points": item("pointf[3][]", points),
+            "faceVertexCounts": item("int[]", counts),
+            "faceVertexIndices": item("int[]", indices),
+            "subdivisionScheme": item("token", "none"),
+        }
+    )
+
+
+def normals_item(normals: np.ndarray, interpolation: str = "faceVarying") -> dict[str, Item]:
+    """Return normals (n, 3) as an attribute of a bundle."""
+    return {"normals": item("normalf[3][]", normals, interpolation=interpolation)}
+
+
+def with_points(prim: Bundle, points: np.ndarray) -> Bundle:
+    """Return a prim with other points, and without the normals and extent that belonged to the old ones."""
+    kept = {name: found for name, found in prim.attributes.items() if name not in ("normals", "extent")}
+    return replace(prim, attributes={**kept, "points": item("pointf[3][]", points)})
+
+
+def points_prim(points: np.ndarray, widths: np.ndarray, world: np.ndarray) -> Bundle:
+    """Return points (n, 3) with their widths (n,) as a bundle."""
+    return Bundle(
+        {
+            "sourcePrimType": item("token", "Points"),
+            "worldMatrix": item("matrixd[4]", world),
+            "points": item("pointf[3][]", points),
+            "widths": item("float[]", widths),
+        }
+    )
+
+
+def give(db: Any, name: str, prim: Bundle) -> None:
+    """Set an output to a bundle of one prim. It is left as it is if the prim is the same object."""
+    present = prims_of(getattr(db.outputs, name).value)
+    if len(present) != 1 or present[0] is not prim:
+        setattr(db.outputs, name, prims_bundle([prim]))
+
+
+def find_prim(contents: BundleContents, kind: str) -> Bundle:
+    """Return the first prim of a type in the bundle of an input. Raises GraphError."""
+    name = contents.attribute.name
+    if not contents.valid:
+        raise GraphError(f"{name} has no bundle; connect it to a node with a bundle of a {kind}")
+    kinds = []
+    for prim in prims_of(contents.value):
+        kinds.append(str(prim.value("sourcePrimType", "a prim without a type")))
+        if kinds[-1] == kind:
+            return prim
+    raise GraphError(f"{name} has no {kind}; it has {', '.join(kinds) or 'no prim'}")
+
+
+def array_of(prim: Bundle, name: str, type_name: str) -> np.ndarray:
+    """Return an array of a prim as one of a type, empty where the prim lacks it. Raises GraphError."""
+    wanted, found = parse(type_name), prim.attributes.get(name)
+    if found is None:
+        return np.zeros((0, *wanted.shape), wanted.dtype)
+    convert = converter(found.type, wanted) if found.type.is_numeric else None
+    if convert is None:
+        raise GraphError(f"{_name(prim)}.{name} is {found.type}, and {type_name} is needed")
+    return np.ascontiguousarray(convert(found.value))
+
+
+def _name(prim: Bundle) -> str:
+    return str(prim.value("sourcePrimPath") or prim.value("sourcePrimType") or "the prim")
+
+
+def points_of(prim: Bundle) -> np.ndarray:
+    """Return the points of a prim, float32 of shape (n, 3). Raises GraphError for points that are not finite."""
+    points = array_of(prim, "points", "pointf[3][]")
+    if not np.isfinite(points).all():
+        raise GraphError(f"{_name(prim)}.points has {int((~np.isfinite(points)).sum())} numbers that are not finite")
+    return points
+
+
+def triangles_of(prim: Bundle) -> np.ndarray:
+    """Return the points of the triangles of a mesh, int32 of shape (m, 3). Raises GraphError."""
+    points, counts = points_of(prim), array_of(prim, "faceVertexCounts", "int[]")
+    indices = array_of(prim, "faceVertexIndices", "int[]")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < len(points)):
+        bad = indices[(indices < 0) | (indices >= len(points))][0]
+        raise GraphError(f"{_name(prim)}.faceVertexIndices names the point {bad} of {len(points)} points")
+    return triangulate(points, counts, indices).triangles
+
+
+def world_matrix(prim: Bundle) -> np.ndarray:
+    """Return the transform of a prim to the world, for row vectors; without one, the identity."""
+    matrix = prim.value("worldMatrix")
+    is_matrix = isinstance(matrix, np.ndarray) and matrix.shape == (4, 4) and np.isfinite(matrix).all()
+    return np.asarray(matrix, np.float64) if is_matrix else np.identity(4)
+
+
+def moved(points: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return points of the space of one world matrix in that of another. Raises GraphError for a flat target."""
+    if np.array_equal(source, target):
+        return points
+    try:
+        matrix = source @ np.linalg.inv(target)
+    except np.linalg.LinAlgError:
+        raise GraphError("inputs:transform cannot be inverted; a scale in it is 0") from None
+    return (points @ matrix[:3, :3] + matrix[3, :3]).astype(np.float32)
+
+
+def run(db: Any, work: Any) -> bool:
+    """Do the work of a node, then let execution go on; a GraphError becomes the error of the node."""
+    try:
+        work(db)
+    except GraphError as error:
+        db.log_error(str(error))
+        return False
+    execution.enable(db, "execOut")
+    return True
