@@ -10,6 +10,7 @@ attribute that ends has a blocked value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pxr import Sdf, Tf, Usd, UsdGeom
 
@@ -22,6 +23,15 @@ GROUPS = ("", "Xform", "Scope")  # types of prims that may become another type, 
 MOST_PRIMS = 100_000
 
 Change = Callable[[SampleLayer], None]
+
+
+@contextmanager
+def _usd_errors(where: str) -> Iterator[None]:
+    """Turn errors of USD into a GraphError that names a place."""
+    try:
+        yield
+    except Tf.ErrorException as error:
+        raise GraphError(f"{where} cannot be made: {reason(error)}") from None
 
 
 class StagePrims:
@@ -122,17 +132,3 @@ class StagePrims:
     def first_camera(self) -> str | None:
         """Return the path of the first camera of the stage."""
         return next((str(p.GetPath()) for p in self.stage.Traverse() if p.IsA(UsdGeom.Camera)), None)
-
-
-class _usd_errors:
-    """Turn errors of USD into GraphError that names a place."""
-
-    def __init__(self, where: str):
-        self._where = where
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Tf.ErrorException):
-            raise GraphError(f"{self._where} cannot be made: {reason(error)}") from None

@@ -7,7 +7,7 @@ node removes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class PrimWriter:
             else:
                 self._remove_attributes(db, path, self._made.pop(path, set()))
 
-    def _prim(self, db: Database, path: str, prim: Bundle, fits) -> None:  # type: ignore[no-untyped-def]
+    def _prim(self, db: Database, path: str, prim: Bundle, fits: Callable[[str], bool]) -> None:
         store, last = db.host.store, self._last.setdefault(path, {})
         made = self._made.setdefault(path, set())
         store.prims.define(path, str(prim.value("sourcePrimType", "")))
