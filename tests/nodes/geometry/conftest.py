@@ -14,8 +14,8 @@ from omni.warp_core.nodes.values.bundles import Bundle, prims_of
 class LoneNode:
     """One node: call it with inputs, and look at its outputs."""
 
-    def __init__(self, node_type, name):
-        self.host = Host(Log(emit=lambda text: None))
+    def __init__(self, node_type, name, device):
+        self.host = Host(Log(emit=lambda text: None), device=device)
         self.node = Node("/G/n", name, node_type, self.host)
         for spec in node_type.spec.attributes.values():
             self.node.add(Attribute(self.node, spec.name, spec.type, spec))
@@ -51,11 +51,11 @@ def registry():
 
 
 @pytest.fixture
-def lone(registry):
+def lone(registry, device):
     """lone("GridCreate") -> a node of omni.warp_core; a name with dots is complete."""
 
     def make(name):
         full = name if "." in name else f"omni.warp_core.{name}"
-        return LoneNode(registry.find(full), full)
+        return LoneNode(registry.find(full), full, str(device))
 
     return make
