@@ -33,13 +33,13 @@ def frames(tmp_path):
         UsdGeom.Points.Define(scene, "/World/Dots")
         scene.Save()
         store = StageStore(scene, Log(emit=lambda text: None))
-        db = SimpleNamespace(host=SimpleNamespace(store=store), inputs=SimpleNamespace(attrNamesToExport="*"))
+        db = SimpleNamespace(host=SimpleNamespace(store=store))
         writer = PrimWriter()
         target = tmp_path / "out.usda"
         with OutputLayer(str(target), scene, 1, len(given), 24) as output:
             for frame, prims in enumerate(given, 1):
                 store.frame = frame
-                writer.write(db, prims.items())
+                writer.write(db, prims.items(), "*")
                 store.flush(output)
             output.commit()
         assert "def" in path.read_text() and "Copy" not in path.read_text()

@@ -6,6 +6,7 @@ output with `give`. Prims lie where `worldMatrix` says, a matrix for row vectors
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -138,12 +139,19 @@ def moved(points: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndar
     return (points @ matrix[:3, :3] + matrix[3, :3]).astype(np.float32)
 
 
-def run(db: Any, work: Any) -> bool:
+def run(db: Any, work: Callable[[Any], None]) -> bool:
     """Do the work of a node, then let execution go on; a GraphError becomes the error of the node."""
+    done = run_data(db, work)
+    if done:
+        execution.enable(db, "execOut")
+    return done
+
+
+def run_data(db: Any, work: Callable[[Any], None]) -> bool:
+    """Do the work of a node without execution; a GraphError becomes the error of the node."""
     try:
         work(db)
     except GraphError as error:
         db.log_error(str(error))
         return False
-    execution.enable(db, "execOut")
     return True

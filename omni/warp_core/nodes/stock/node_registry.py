@@ -73,7 +73,8 @@ class Registry:
         for path in sorted(folder.rglob("*.ogn")):
             spec = read(path, EXTENSION)
             cls = load_class(path)
-            self.add(NodeType(spec, cls, uses_time=getattr(cls, "uses_time", False)))
+            flags = {name: getattr(cls, name, False) for name in ("reads_stage", "uses_time")}
+            self.add(NodeType(spec, cls, **flags))
 
 
 def load_class(path: Path) -> Any:

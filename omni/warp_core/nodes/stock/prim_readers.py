@@ -41,18 +41,25 @@ class PrimReader:
         self._last: dict[str, Bundle] = {}
         self._bundle = EMPTY
 
-    def read(self, db: Database, paths: Iterable[str]) -> Bundle:
-        """Return the bundle of prims; the one before if nothing changed. Raises GraphError."""
-        prims = {path: self._prim(db, path) for path in dict.fromkeys(paths)}
+    def read(self, db: Database, paths: Iterable[str], names: str) -> Bundle:
+        """Return the bundle of prims, of the attributes that fit `names`; the one before if nothing changed.
+
+        Raises GraphError.
+        """
+        patterns = Wildcards(names)
+        prims = {path: self._prim(db, path, patterns) for path in dict.fromkeys(paths)}
         unchanged = list(prims) == list(self._last) and all(self._last[path] is prim for path, prim in prims.items())
         self._last = prims
         if not unchanged or self._bundle is EMPTY:
             self._bundle = prims_bundle(list(prims.values()))
         return self._bundle
 
-    def _prim(self, db: Database, path: str) -> Bundle:
+    def read_one(self, db: Database, path: str, names: str) -> Bundle:
+        """Return the bundle of one prim."""
+        return self.read(db, [path], names).children["prim0"]
+
+    def _prim(self, db: Database, path: str, names: Wildcards) -> Bundle:
         store, time, last = db.host.store, timecode(db), self._last.get(path, EMPTY)
-        names = Wildcards(db.inputs.attrNamesToImport)
         if time is None:
             store.note_read(graph_path(db), path)
         items = {}
@@ -125,7 +132,7 @@ class ReadPrimsV2(_Reading):
         else:
             type_fits = Wildcards(db.inputs.typePattern or "*").fits
             paths = [path for path in paths if type_fits(str(db.host.store.prim(path).GetTypeName()))]
-        db.outputs.primsBundle = db.shared_state.read(db, paths)
+        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport)
         return True
 
 
@@ -138,7 +145,7 @@ class ReadPrims(_Reading):
         paths = db.inputs.prims
         if db.inputs.useFindPrims:
             paths = search(db, paths, db.inputs.pathPattern, db.inputs.typePattern)
-        db.outputs.primsBundle = db.shared_state.read(db, paths)
+        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport)
         return True
 
 
@@ -149,7 +156,7 @@ class ReadPrimsBundle(_Reading):
     def compute(db: Database) -> bool:
         """Read them."""
         paths = db.inputs.primPaths if db.inputs.usePaths else db.inputs.prims
-        db.outputs.primsBundle = db.shared_state.read(db, paths)
+        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport)
         return True
 
 
@@ -159,7 +166,7 @@ class ReadPrimBundle(_Reading):
     @staticmethod
     def compute(db: Database) -> bool:
         """Read it."""
-        db.outputs.primBundle = db.shared_state.read(db, [prim_path(db)]).children["prim0"]
+        db.outputs.primBundle = db.shared_state.read_one(db, prim_path(db), db.inputs.attrNamesToImport)
         return True
 
 
@@ -169,7 +176,7 @@ class ReadPrim(_Reading):
     @staticmethod
     def compute(db: Database) -> bool:
         """Read it."""
-        db.outputs.primBundle = db.shared_state.read(db, [one_target(db, "prim")]).children["prim0"]
+        db.outputs.primBundle = db.shared_state.read_one(db, one_target(db, "prim"), db.inputs.attrNamesToImport)
         return True
 
 
@@ -179,7 +186,7 @@ class ReadPrimAttributes(_Reading):
     @staticmethod
     def compute(db: Database) -> bool:
         """Read them."""
-        bundle = db.shared_state.read(db, [prim_path(db)]).children["prim0"]
+        bundle = db.shared_state.read_one(db, prim_path(db), db.inputs.attrNamesToImport)
         db.outputs.primBundle = bundle
         for name, output in dynamic_names(db.node, "outputs").items():
             if name in bundle.attributes:

@@ -82,9 +82,9 @@ class PrimWriter:
         self._last: dict[str, dict[str, Item]] = {}
         self._made: dict[str, set[str]] = {}
 
-    def write(self, db: Database, places: Iterable[Place]) -> None:
-        """Write prims to their places, and remove what has gone. Raises GraphError."""
-        fits = Wildcards(db.inputs.attrNamesToExport).fits
+    def write(self, db: Database, places: Iterable[Place], names: str) -> None:
+        """Write prims to their places, the attributes that fit `names`, and remove what has gone. Raises GraphError."""
+        fits = Wildcards(names).fits
         written: set[str] = set()
         for path, prim in places:
             written.add(path)
@@ -174,7 +174,7 @@ class WritePrims:
     @staticmethod
     def compute(db: Database) -> bool:
         """Write them."""
-        db.shared_state.write(db, places_at_sources(selected(db)))
+        db.shared_state.write(db, places_at_sources(selected(db)), db.inputs.attrNamesToExport)
         db.outputs.execOut = ENABLED
         return True
 
@@ -198,7 +198,7 @@ class WritePrimsV2:
                 db.host.store.require_no_loop(graph_path(db), target)
             place = places_below_targets if db.inputs.scatterUnderTargets else places_at_targets
             places = list(place(prims, targets))
-        db.shared_state.write(db, places)
+        db.shared_state.write(db, places, db.inputs.attrNamesToExport)
         db.outputs.execOut = ENABLED
         return True
 
