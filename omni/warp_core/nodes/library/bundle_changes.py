@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..values.bundles import EMPTY, Bundle, changed_names
+from .bundle_exchange import input_bundle, output_bundle
 
 TOPOLOGY = frozenset(
     {"faceVertexCounts", "faceVertexIndices", "holeIndices", "curveVertexCounts", "type", "basis", "wrap"}
@@ -21,12 +22,12 @@ class SeenBundle:
 
 def inspect(db: Any) -> None:
     """Compute Bundle Inspect Changes."""
-    state, now = db.per_instance_state, db.inputs.bundle.value
+    state, now = db.per_instance_state, input_bundle(db, "bundle")
     names = _changed(state.bundle, now)
     other_prims = list(state.bundle.children) != list(now.children)
     db.outputs.topologyChanged = other_prims or not TOPOLOGY.isdisjoint(names)
     db.outputs.attrsChanged = " ".join(names)
-    db.outputs.bundle = now
+    output_bundle(db, "bundle", now)
     state.bundle = now
 
 

@@ -9,8 +9,9 @@ import omni.warp_core as wp
 
 from ..graph.node_graph import GraphError
 from ..values.bundles import Bundle, map_prims
+from .bundle_exchange import output_bundle
 from .device_launch import compute
-from .prim_bundles import points_of, with_points
+from .prim_bundles import points_of, require_bundle, with_points
 
 AXES = {f"{sign}{axis}": (i, {"+": 1.0, "-": -1.0}[sign]) for sign in "+-" for i, axis in enumerate("XYZ")}
 _STREAMS = 3  # seeds of one node: one for each axis
@@ -75,8 +76,7 @@ def deform_prims(db: Any) -> None:
         raise GraphError(f"inputs:func is {inputs.func!r}; it must be perlin or curl")
     if not (math.isfinite(inputs.cellSize) and inputs.cellSize > 0):
         raise GraphError(f"inputs:cellSize is {inputs.cellSize}; it must be above 0")
-    if not inputs.prims.valid:
-        raise GraphError("inputs:prims has no bundle; connect it to a bundle of prims with points")
+    bundle = require_bundle(db, "prims", "prims with points")
     amplitude = wp.vec3(*(float(inputs.amplitude * a) for a in inputs.axisAmplitude))
     noise = [inputs.seed * _STREAMS, inputs.func == "curl", 1.0 / inputs.cellSize, inputs.time * inputs.speed]
 
@@ -88,7 +88,7 @@ def deform_prims(db: Any) -> None:
         (out,) = compute(db, deform, len(points), arguments, (len(points), wp.vec3))
         return with_points(prim, out)
 
-    db.outputs.prims = map_prims(inputs.prims.value, moved)
+    output_bundle(db, "prims", map_prims(bundle, moved))
 
 
 @wp.kernel
@@ -101,8 +101,7 @@ def ripple(points: wp.array[wp.vec3], time: float, out: wp.array[wp.vec3]):
 
 def ripple_mesh(db: Any) -> None:
     """Compute Sample Mesh Deform."""
-    if not db.inputs.mesh.valid:
-        raise GraphError("inputs:mesh has no bundle; connect it to a bundle of a mesh")
+    bundle = require_bundle(db, "mesh", "a mesh")
 
     def moved(prim: Bundle) -> Bundle:
         points = points_of(prim)
@@ -110,4 +109,4 @@ def ripple_mesh(db: Any) -> None:
         (out,) = compute(db, ripple, len(points), [points, time], (len(points), wp.vec3))
         return with_points(prim, out)
 
-    db.outputs.mesh = map_prims(db.inputs.mesh.value, moved)
+    output_bundle(db, "mesh", map_prims(bundle, moved))

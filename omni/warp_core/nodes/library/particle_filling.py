@@ -15,7 +15,17 @@ import omni.warp_core as wp
 from ..graph.node_graph import GraphError
 from ..values.bundles import Bundle, item
 from .device_launch import compute, device_of, on_device
-from .prim_bundles import find_prim, give, moved, points_of, points_prim, require_room, triangles_of, world_matrix
+from .prim_bundles import (
+    find_prim,
+    give,
+    moved,
+    points_of,
+    points_prim,
+    require_bundle,
+    require_room,
+    triangles_of,
+    world_matrix,
+)
 
 
 @wp.kernel
@@ -60,7 +70,7 @@ class FillingState:
 def fill_mesh(db: Any) -> None:
     """Compute Particles From Mesh."""
     state, inputs = db.per_instance_state, db.inputs
-    source = find_prim(inputs.mesh, "Mesh")
+    source = find_prim(require_bundle(db, "mesh", "a closed mesh"), "mesh", "Mesh")
     if not (math.isfinite(inputs.spacing) and inputs.spacing > 0):
         raise GraphError(f"inputs:spacing is {inputs.spacing}; it must be above 0")
     names = ["seed", "minSdf", "maxSdf", "radius", "spacing", "spacingJitter", "mass", "velocityAmount", "maxPoints"]

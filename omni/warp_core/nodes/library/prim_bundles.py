@@ -1,7 +1,7 @@
 """Bundles of meshes and points as the geometry nodes make and take them, checked.
 
-A node reads with `find_prim`, `points_of` and `triangles_of`, makes `mesh_prim` and `points_prim`, and gives them to an
-output with `give`. Prims lie where `worldMatrix` says, a matrix for row vectors as in USD.
+A node reads with `require_bundle`, `find_prim`, `points_of` and `triangles_of`. It makes `mesh_prim` and `points_prim`,
+and gives them to an output with `give`. Prims lie where `worldMatrix` says, a matrix for row vectors as in USD.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ..graph.bundle_handles import BundleContents
 from ..graph.node_graph import GraphError
 from ..values.attribute_types import parse
 from ..values.attribute_values import converter
-from ..values.bundles import Bundle, Item, item, prims_bundle, prims_of
+from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of
+from .bundle_exchange import input_bundle, output_bundle
 
 MOST_POINTS = 1 << 24  # of what one node makes
 
@@ -70,22 +71,28 @@ def points_prim(points: np.ndarray, widths: np.ndarray, world: np.ndarray) -> Bu
 
 def give(db: Any, name: str, prim: Bundle) -> None:
     """Set an output to a bundle of one prim. It is left as it is if the prim is the same object."""
-    present = prims_of(getattr(db.outputs, name).value)
+    contents = getattr(db.outputs, name)
+    present = prims_of(contents.value) if isinstance(contents, BundleContents) else []
     if len(present) != 1 or present[0] is not prim:
-        setattr(db.outputs, name, prims_bundle([prim]))
+        output_bundle(db, name, prims_bundle([prim]))
 
 
-def find_prim(contents: BundleContents, kind: str) -> Bundle:
+def require_bundle(db: Any, name: str, what: str) -> Bundle:
+    """Return the bundle of an input. Raises GraphError if it has none."""
+    bundle = input_bundle(db, name)
+    if bundle is EMPTY:
+        raise GraphError(f"inputs:{name} has no bundle; connect it to a node with a bundle of {what}")
+    return bundle
+
+
+def find_prim(bundle: Bundle, name: str, kind: str) -> Bundle:
     """Return the first prim of a type in the bundle of an input. Raises GraphError."""
-    name = contents.attribute.name
-    if not contents.valid:
-        raise GraphError(f"{name} has no bundle; connect it to a node with a bundle of a {kind}")
     kinds = []
-    for prim in prims_of(contents.value):
+    for prim in prims_of(bundle):
         kinds.append(str(prim.value("sourcePrimType", "a prim without a type")))
         if kinds[-1] == kind:
             return prim
-    raise GraphError(f"{name} has no {kind}; it has {', '.join(kinds) or 'no prim'}")
+    raise GraphError(f"inputs:{name} has no {kind}; it has {', '.join(kinds) or 'no prim'}")
 
 
 def array_of(prim: Bundle, name: str, type_name: str) -> np.ndarray:

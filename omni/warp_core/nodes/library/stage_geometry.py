@@ -15,6 +15,7 @@ from ..stock.prim_nodes import one_target
 from ..stock.prim_readers import PrimReader
 from ..stock.prim_writers import PrimWriter
 from ..values.bundles import EMPTY, Bundle, Item, item
+from .bundle_exchange import input_bundle
 from .prim_bundles import array_of, find_prim, give, triangles_of, world_matrix
 
 # By kind of prim: the outputs that a reader has, with the attribute and the type of each.
@@ -87,8 +88,9 @@ def write_points(db: Any) -> None:
 
 
 def _write(db: Any, kind: str) -> None:
-    path, contents = one_target(db, "prim"), db.inputs.bundle
-    base = find_prim(contents, kind) if contents.valid else Bundle({"sourcePrimType": item("token", kind)})
+    path, bundle = one_target(db, "prim"), input_bundle(db, "bundle")
+    new = Bundle({"sourcePrimType": item("token", kind)})
+    base = new if bundle is EMPTY else find_prim(bundle, "bundle", kind)
     given = {a: (t, getattr(db.inputs, name)) for name, (a, t) in _READ[kind].items() if len(getattr(db.inputs, name))}
     prim = base.having({name: item(type_name, value) for name, (type_name, value) in given.items()})
     counts = _elements(db, path, prim, kind)

@@ -126,4 +126,5 @@ def fill(db: Any) -> None:
     numbers = [inputs.torusAltitude, inputs.torusMajorRadius, inputs.torusMinorRadius, inputs.smoothMinRadius]
     angle = float(math.remainder(inputs.time, 2 * math.pi))
     (field,) = compute(db, fill_shapes, shape, [*numbers, angle], (shape, float))
+    db.outputs.data_size = field.size  # Kit wants the size first
     db.outputs.data = field.ravel()

@@ -14,7 +14,8 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.node_graph import GraphError
-from ..values.bundles import Bundle, item
+from ..values.bundles import EMPTY, Bundle, item
+from .bundle_exchange import input_bundle
 from .device_launch import compute, device_of, on_device
 from .grid_mesh import GridState, cells_of, require_size
 from .prim_bundles import find_prim, give, moved, normals_item, points_of, triangles_of, world_matrix
@@ -126,9 +127,10 @@ def _reset(state: WaveState, cells: tuple[int, int], device: str) -> None:
 
 
 def _find_inside(db: Any, state: WaveState, cells: tuple[int, int]) -> None:
-    if not db.inputs.collider.valid:
+    bundle = input_bundle(db, "collider")
+    if bundle is EMPTY:
         return
-    prim, world, device = find_prim(db.inputs.collider, "Mesh"), db.inputs.transform, device_of(db)
+    prim, world, device = find_prim(bundle, "collider", "Mesh"), db.inputs.transform, device_of(db)
     if state.collider is not None and state.collider[0] is prim and state.collider[1] == world.tobytes():
         return
     points, triangles = moved(points_of(prim), world_matrix(prim), world), triangles_of(prim)
