@@ -7,6 +7,8 @@ without a renderer beside us there is no other place for them.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,7 @@ class StageStore:
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
         self._told: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
+        self._changes: Counter[str] = Counter()  # writes to each prim
         self._read_now: dict[str, set[str]] = {}  # by graph: prims that its nodes read as they are now
         self.prims = StagePrims(stage)
 
@@ -134,6 +137,7 @@ class StageStore:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
         self._dirty[key] = None
+        self._changes[path] += 1
         if name.startswith("xformOp"):
             self.prims.hold(path, name, usd)
 
@@ -153,6 +157,15 @@ class StageStore:
         names = ((a, a.GetName()) for a in found if a and from_sdf(str(a.GetTypeName())) is not None)
         return [name for a, name in names if (path, name) in self._written or a.HasValue()]
 
+    def changes_of(self, path: str) -> int:
+        """How often this play has written to a prim; the same number means the same values, but for varying ones."""
+        return self._changes[path]
+
+    def varying(self, path: str, names: Iterable[str]) -> list[str]:
+        """Those of a prim's attributes whose values may change from frame to frame without being written."""
+        prim = self.prim(path)
+        return [name for name in names if prim.GetAttribute(name).ValueMightBeTimeVarying()]
+
     def interpolation(self, path: str, name: str) -> str:
         """How the values of a primvar go with the elements of the prim, "" where the prim does not say."""
         return self.prim(path).GetAttribute(name).GetMetadata("interpolation") or ""
@@ -164,6 +177,7 @@ class StageStore:
         is_new = not self.prim(path).GetAttribute(name)
         if is_new or (interpolation and interpolation != self.interpolation(path, name)):
             self.prims.create_attribute(path, name, kind, interpolation)
+            self._changes[path] += 1
         return is_new
 
     def remove_attribute(self, path: str, name: str) -> None:
@@ -178,6 +192,7 @@ class StageStore:
 
     def _forget(self, keys: set[Key]) -> None:
         for key in keys:
+            self._changes[key[0]] += 1
             self._written.pop(key, None)
             self._dirty.pop(key, None)
             self._static.pop(key, None)

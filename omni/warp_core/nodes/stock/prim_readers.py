@@ -39,6 +39,7 @@ class PrimReader:
 
     def __init__(self) -> None:
         self._last: dict[str, Bundle] = {}
+        self._states: dict[str, tuple] = {}  # of each prim: what decides its attributes, and which of them may vary
         self._bundle = EMPTY
 
     def read(self, db: Database, paths: Iterable[str], names: str) -> Bundle:
@@ -46,8 +47,7 @@ class PrimReader:
 
         Raises GraphError.
         """
-        patterns = Wildcards(names)
-        prims = {path: self._prim(db, path, patterns) for path in dict.fromkeys(paths)}
+        prims = {path: self._prim(db, path, names) for path in dict.fromkeys(paths)}
         unchanged = list(prims) == list(self._last) and all(self._last[path] is prim for path, prim in prims.items())
         self._last = prims
         if not unchanged or self._bundle is EMPTY:
@@ -58,20 +58,33 @@ class PrimReader:
         """Return the bundle of one prim."""
         return self.read(db, [path], names).children["prim0"]
 
-    def _prim(self, db: Database, path: str, names: Wildcards) -> Bundle:
+    def _prim(self, db: Database, path: str, patterns: str) -> Bundle:
         store, time, last = db.host.store, timecode(db), self._last.get(path, EMPTY)
         if time is None:
             store.note_read(graph_path(db), path)
-        items = {}
-        for name in store.value_names(path):
-            if names.fits(name):
-                kind, value = store.read(path, name, time)
-                items[name] = _item(last, name, kind, value, store.interpolation(path, name))
-        for name, kind, value in _derived(db, path, time):
-            items[name] = _item(last, name, parse(kind), value, "")
+        items, names = self._unchanged(db, path, time, patterns)
+        for name in names:
+            kind, value = store.read(path, name, time)
+            items[name] = _item(last, name, kind, value, store.interpolation(path, name))
+        for name, kind_name, value in _derived(db, path, time):
+            items[name] = _item(last, name, parse(kind_name), value, "")
         if len(items) == len(last.attributes) and all(last.attributes.get(n) is i for n, i in items.items()):
             return last
         return Bundle(items)
+
+    def _unchanged(
+        self, db: Database, path: str, time: float | None, patterns: str
+    ) -> tuple[dict[str, Item], list[str]]:
+        """Return the attributes that need no reading, and the names of the others."""
+        store = db.host.store
+        state = (store.changes_of(path) if time is None else 0, time, patterns, _wants_box(db))
+        known, varying = self._states.get(path, ((), []))
+        if known == state and path in self._last:
+            return dict(self._last[path].attributes), varying
+        fits = Wildcards(patterns).fits
+        names = [name for name in store.value_names(path) if fits(name)]
+        self._states[path] = (state, store.varying(path, names) if time is None else [])
+        return {}, names
 
 
 def _item(last: Bundle, name: str, kind: AttributeType, value: Value, interpolation: str) -> Item:
@@ -85,14 +98,18 @@ def _item(last: Bundle, name: str, kind: AttributeType, value: Value, interpolat
     return Item(kind, frozen(value), metadata)
 
 
+def _wants_box(db: Database) -> bool:
+    box = db.node.find("inputs", "computeBoundingBox")
+    return box is not None and bool(box.value)
+
+
 def _derived(db: Database, path: str, time: float | None) -> Iterator[tuple[str, str, Any]]:
     """Yield what a bundle has besides the attributes of its prim."""
     store = db.host.store
     yield "sourcePrimPath", "token", path
     yield "sourcePrimType", "token", str(store.prim(path).GetTypeName())
     yield "worldMatrix", "matrixd[4]", store.local_to_world(path, time)
-    box = db.node.find("inputs", "computeBoundingBox")
-    if box is not None and box.value:
+    if _wants_box(db):
         low, high, matrix = store.local_box(path)
         yield "bboxMinCorner", "pointd[3]", low
         yield "bboxMaxCorner", "pointd[3]", high

@@ -97,9 +97,10 @@ class PrimWriter:
                 self._remove_attributes(db, path, self._made.pop(path, set()))
 
     def _prim(self, db: Database, path: str, prim: Bundle, fits: Callable[[str], bool]) -> None:
-        store, last = db.host.store, self._last.setdefault(path, {})
-        made = self._made.setdefault(path, set())
-        store.prims.define(path, str(prim.value("sourcePrimType", "")))
+        store = db.host.store
+        if path not in self._last or not store.prims.exists(path):
+            store.prims.define(path, str(prim.value("sourcePrimType", "")))
+        last, made = self._last.setdefault(path, {}), self._made.setdefault(path, set())
         names = [name for name in prim.attributes if name not in DERIVED and fits(name)]
         if "points" in names and "extent" in names:
             names.remove("extent")  # it goes with the points, and is computed from them
