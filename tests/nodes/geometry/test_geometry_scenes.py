@@ -92,3 +92,15 @@ def test_older_types_and_links_play(played):
     # the second frame writes points only, and what was written before stays
     assert len(stage.GetAttributeAtPath("/Sheet.primvars:st").Get(3)) == 80 * 40 * 4
     assert stage.GetAttributeAtPath("/Sheet.subdivisionScheme").Get() == "none"
+
+
+def test_the_sea_lies_before_the_camera_and_rolls(played):
+    stage = played("ocean", 3)
+    one, three = at(stage, "/Sea.points", 1), at(stage, "/Sea.points", 3)
+    x, z = np.meshgrid(np.linspace(-60, 60, 241), np.linspace(-60, 60, 241) + 34)  # around the camera
+    sigma = np.sqrt(0.0081 / 2.96) * 9**2 / 9.81  # of the height, from the integral of the spectrum
+    for points in (one, three):
+        away = points - np.stack([x, np.zeros_like(x), z], -1).reshape(-1, 3)
+        assert abs(away[:, 1].std() / sigma - 1) < 0.2 and abs(away[:, 1].mean()) < 0.2 * sigma
+        assert np.abs(away).max() < 5 * sigma
+    assert 0.01 < np.abs(three - one).max() < 0.5

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from omni.warp_core.nodes.library import grid_mesh, wave_solver
+from omni.warp_core.nodes.library import grid_mesh, ocean_waves, wave_solver
 from omni.warp_core.nodes.library.prim_bundles import mesh_prim, with_points
 from omni.warp_core.nodes.values.bundles import EMPTY, Bundle, item, prims_bundle
 
@@ -190,6 +190,26 @@ def test_the_sample_deformer_is_a_sine(lone):
     assert np.abs(found - wanted).max() < 2e-5
 
 
+def test_the_ocean_is_a_sum_of_waves_that_obey_depth_and_wind(lone):
+    wind, depth, time, amplitude, scale = 8.0, 4.0, 12.5, 0.8, 2.0
+    waves = ocean_waves.wave_table(wind, depth, 0.3, 25.0)
+    k, w = np.hypot(waves[:, 0], waves[:, 1]), waves[:, 3]
+    assert np.allclose(w**2, 9.81 * k * np.tanh(k * depth), rtol=1e-12)
+    # the variance of the surface is the integral of the spectrum, 0.0081 U^4 / (4 * 0.74 g^2), but for both tails
+    assert abs((waves[:, 2] ** 2).sum() / 2 / (0.0081 * wind**4 / (2.96 * 9.81**2)) - 1) < 0.02
+    angles = np.degrees(np.arctan2(waves[:, 1], waves[:, 0])) - 25
+    assert np.abs((angles + 180) % 360 - 180).max() <= 0.7 * 180 + 1e-9
+    found = lone("SampleOceanDeform")(
+        mesh=cloud(), windSpeed=wind, waterDepth=depth, directionality=0.3, direction=25.0, time=time,
+        amplitude=amplitude, scale=scale, cameraPos=(7.9, 3, -4.1), clipmapCellSize=2.0,
+    ).mesh.children["prim0"].value("points")  # fmt: skip
+    p = CLOUD.astype(np.float64) + np.array([6, 0, -6])
+    angle = p[:, [0, 2]] / scale @ waves[:, :2].T - w * time + waves[:, 4]
+    flat = -np.sin(angle) @ (waves[:, 2, None] * waves[:, :2] / k[:, None])
+    wanted = p + amplitude * scale * np.stack([flat[:, 0], np.cos(angle) @ waves[:, 2], flat[:, 1]], -1)
+    assert np.abs(found - wanted).max() < 1e-4
+
+
 def test_deformed_prims_lose_what_belonged_to_the_old_shape():
     prim = with_points(
         cloud().children["prim0"].having({"extent": item("float3[]".replace("3", "[3]"), CLOUD[:2])}), CLOUD
@@ -274,6 +294,8 @@ def test_the_sample_volume(lone):
         ("MeshFromVolume", {"size": (0, 1, 1), "data": np.ones(8), "dim1": 2, "dim2": 2, "dim3": 2}, "must be above 0"),
         ("SampleProceduralVolume", {"dim": 10**6}, "at most 67108864 nodes"),
         ("SampleMeshDeform", {}, "inputs:mesh has no bundle"),
+        ("SampleOceanDeform", {"mesh": cloud(), "windSpeed": 0.0}, "inputs:windSpeed is 0.0; it must be above 0"),
+        ("SampleOceanDeform", {"mesh": cloud(), "scale": float("nan")}, "inputs:scale is nan; it must be above 0"),
     ],
 )
 def test_errors_say_what_to_write(lone, name, inputs, error):
