@@ -17,7 +17,7 @@ import numpy as np
 from ..values.attribute_types import AttributeType, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, zero
 from ..values.bundles import EMPTY, Bundle, Item, frozen
-from .node_graph import Attribute, GraphError
+from .attribute import Attribute, GraphError
 
 
 class BundleChangeType(IntEnum):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, item
 from .prim_bundles import give, mesh_prim, normals_item, require_room
 

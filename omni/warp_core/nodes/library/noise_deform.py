@@ -7,7 +7,7 @@ from typing import Any
 
 import omni.warp_core as wp
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, map_prims
 from .bundle_exchange import output_bundle
 from .device_launch import compute

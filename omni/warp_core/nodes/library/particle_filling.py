@@ -12,7 +12,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, item
 from .device_launch import compute, device_of, on_device
 from .prim_bundles import (

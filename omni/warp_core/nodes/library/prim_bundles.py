@@ -14,8 +14,8 @@ import numpy as np
 
 from ...usd.polygons import triangulate
 from ..graph import execution
+from ..graph.attribute import GraphError
 from ..graph.bundle_handles import BundleContents
-from ..graph.node_graph import GraphError
 from ..values.attribute_types import parse
 from ..values.attribute_values import converter
 from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..stock.prim_nodes import one_target
 from ..stock.prim_readers import PrimReader
 from ..stock.prim_writers import PrimWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 
 
 class ClockState:

@@ -9,7 +9,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from .device_launch import compute, device_of, on_device
 from .prim_bundles import give, mesh_prim, normals_item
 

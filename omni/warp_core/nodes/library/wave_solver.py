@@ -13,7 +13,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..values.bundles import EMPTY, Bundle, item
 from .bundle_exchange import input_bundle
 from .device_launch import compute, device_of, on_device

@@ -16,7 +16,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom
 
 from ...usd.output_layer import SampleLayer
 from ...usd.stage import prim_at, reason
-from ..graph.node_graph import GraphError
+from ..graph.attribute import GraphError
 from ..values.attribute_types import AttributeType
 
 GROUPS = ("", "Xform", "Scope")  # types of prims that may become another type, as they have no data of their own

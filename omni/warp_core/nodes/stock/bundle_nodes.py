@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..graph.attribute import GraphError
 from ..graph.database import Database
-from ..graph.node_graph import GraphError, Node
+from ..graph.node_graph import Node
 from ..values.attribute_values import converter
 from ..values.bundles import EMPTY, Bundle, Item
 from .declaration import node_type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..graph.attribute import GraphError
 from ..graph.database import ENABLED, Database
-from ..graph.node_graph import GraphError
 from .declaration import EXEC_IN, EXEC_OUT, node_type
 
 PRIM_INPUTS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pxr import Usd
 
+from ..graph.attribute import GraphError
 from ..graph.database import Database
-from ..graph.node_graph import GraphError
 from ..values.wildcards import Wildcards
 from .declaration import node_type
 from .prim_nodes import PRIM_INPUTS, one_target, prim_path

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from ..graph.attribute import GraphError
 from ..graph.database import ENABLED, Database
-from ..graph.node_graph import GraphError
 from ..values.attribute_types import parse
 from ..values.attribute_values import same
 from ..values.bundles import Bundle, Item, prims_of
