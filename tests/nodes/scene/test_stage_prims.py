@@ -9,7 +9,7 @@ from pxr import Usd, UsdGeom
 from omni.warp_core.nodes.graph.node_graph import GraphError, Log
 from omni.warp_core.nodes.scene import stage_prims
 from omni.warp_core.nodes.scene.stage_values import StageStore
-from omni.warp_core.nodes.stock.prim_writers import PrimWriter
+from omni.warp_core.nodes.stock.prims.prim_writers import PrimWriter
 from omni.warp_core.nodes.values.attribute_types import parse
 from omni.warp_core.nodes.values.bundles import Bundle, item
 from omni.warp_core.usd.output_layer import OutputLayer

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..graph.attribute import GraphError
-from ..stock.prim_nodes import one_target
-from ..stock.prim_readers import PrimReader
-from ..stock.prim_writers import PrimWriter
+from ..stock.prims.prim_nodes import one_target
+from ..stock.prims.prim_readers import PrimReader
+from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import EMPTY, Bundle, Item, item
 from .bundle_exchange import input_bundle
 from .prim_bundles import array_of, find_prim, give, triangles_of, world_matrix

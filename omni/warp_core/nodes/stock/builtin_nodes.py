@@ -6,7 +6,6 @@ from ..graph.node_graph import NodeType
 from . import (
     arithmetic_nodes,
     array_nodes,
-    bundle_nodes,
     constant_nodes,
     conversion_nodes,
     event_nodes,
@@ -15,15 +14,12 @@ from . import (
     logic_nodes,
     loop_nodes,
     matrix_nodes,
-    prim_nodes,
-    prim_queries,
-    prim_readers,
-    prim_writers,
     random_nodes,
     text_nodes,
     variable_nodes,
     vector_nodes,
 )
+from .prims import bundle_nodes, prim_nodes, prim_queries, prim_readers, prim_writers
 
 FAMILIES = (
     event_nodes,
@@ -48,17 +44,21 @@ FAMILIES = (
 )
 _ACTION = "omni.graph.action."
 _SMALL = ("ACos", "Acos"), ("ASin", "Asin"), ("ATan", "Atan"), ("Atan2", "ATan2"), ("Fmod", "FMod")
-ALIASES = {
-    "omni.graph.ui.GetCameraPosition": "omni.graph.ui_nodes.GetCameraPosition",
-    "omni.graph.nodes.ToTarget": "omni.graph.nodes.GetPrimsAtPath",
-} | {
-    name.replace(_ACTION, "omni.graph.action_nodes."): name
-    for family in FAMILIES
-    for node_type in family.TYPES
-    if (name := node_type.spec.name).startswith(_ACTION)
-} | {  # Kit's manual gives these names in small letters only
-    f"omni.graph.nodes.{other}": f"omni.graph.nodes.{name}" for other, name in _SMALL
-}
+ALIASES = (
+    {
+        "omni.graph.ui.GetCameraPosition": "omni.graph.ui_nodes.GetCameraPosition",
+        "omni.graph.nodes.ToTarget": "omni.graph.nodes.GetPrimsAtPath",
+    }
+    | {
+        name.replace(_ACTION, "omni.graph.action_nodes."): name
+        for family in FAMILIES
+        for node_type in family.TYPES
+        if (name := node_type.spec.name).startswith(_ACTION)
+    }
+    | {  # Kit's manual gives these names in small letters only
+        f"omni.graph.nodes.{other}": f"omni.graph.nodes.{name}" for other, name in _SMALL
+    }
+)
 
 
 def node_types() -> list[NodeType]:

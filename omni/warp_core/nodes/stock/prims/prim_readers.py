@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..graph.database import Database
-from ..graph.node_graph import NodeType
-from ..values.attribute_types import AttributeType, parse
-from ..values.attribute_values import Value, same
-from ..values.bundles import EMPTY, Bundle, Item, frozen, item, prims_bundle
-from ..values.wildcards import Wildcards
+from ...graph.database import Database
+from ...graph.node_graph import NodeType
+from ...values.attribute_types import AttributeType, parse
+from ...values.attribute_values import Value, same
+from ...values.bundles import EMPTY, Bundle, Item, frozen, item, prims_bundle
+from ...values.wildcards import Wildcards
+from ..declaration import node_type
 from .bundle_nodes import dynamic_names, take
-from .declaration import node_type
 from .prim_nodes import PRIM_INPUTS, one_target, prim_path
 
 GRAPH_TYPES = frozenset({"OmniGraph", "OmniGraphNode", "ComputeGraph", "ComputeNode", "Output"})

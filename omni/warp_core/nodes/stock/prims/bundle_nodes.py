@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..graph.attribute import GraphError
-from ..graph.database import Database
-from ..graph.node_graph import Node
-from ..values.attribute_values import converter
-from ..values.bundles import EMPTY, Bundle, Item
-from .declaration import node_type
+from ...graph.attribute import GraphError
+from ...graph.database import Database
+from ...graph.node_graph import Node
+from ...values.attribute_values import converter
+from ...values.bundles import EMPTY, Bundle, Item
+from ..declaration import node_type
 
 
 def dynamic_names(node: Node, port: str) -> dict[str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pxr import Usd
 
-from ..graph.attribute import GraphError
-from ..graph.database import Database
-from ..values.wildcards import Wildcards
-from .declaration import node_type
+from ...graph.attribute import GraphError
+from ...graph.database import Database
+from ...values.wildcards import Wildcards
+from ..declaration import node_type
 from .prim_nodes import PRIM_INPUTS, one_target, prim_path
 from .prim_readers import GRAPH_TYPES
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from ..graph.attribute import GraphError
-from ..graph.database import ENABLED, Database
-from ..values.attribute_types import parse
-from ..values.attribute_values import same
-from ..values.bundles import Bundle, Item, prims_of
-from ..values.wildcards import Wildcards
+from ...graph.attribute import GraphError
+from ...graph.database import ENABLED, Database
+from ...values.attribute_types import parse
+from ...values.attribute_values import same
+from ...values.bundles import Bundle, Item, prims_of
+from ...values.wildcards import Wildcards
+from ..declaration import EXEC_IN, EXEC_OUT, node_type
 from .bundle_nodes import dynamic_names
-from .declaration import EXEC_IN, EXEC_OUT, node_type
 from .prim_nodes import one_target
 from .prim_readers import graph_path
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..graph.attribute import GraphError
-from ..graph.database import ENABLED, Database
-from .declaration import EXEC_IN, EXEC_OUT, node_type
+from ...graph.attribute import GraphError
+from ...graph.database import ENABLED, Database
+from ..declaration import EXEC_IN, EXEC_OUT, node_type
 
 PRIM_INPUTS = {
     "prim": {"type": "target", "description": "The prim", "optional": True},
