@@ -95,9 +95,9 @@ def test_values(row):
 
 ERRORS = [
     ("Add", {"a": ("int", 1)}, "/G/n: inputs:b has no value"),
-    ("Add", {"a": ("int", 1), "b": ("token", "x")}, "inputs:b is a token"),
-    ("Add", {"a": ("bool", True), "b": ("int", 1)}, "inputs:a is a bool"),
-    ("Add", {"a": ("int", 1), "b": ("int", 1), "input2": ("string", "x")}, "inputs:input2 is a string"),
+    ("Add", {"a": ("int", 1), "b": ("token", "x")}, "inputs:b is of type token"),
+    ("Add", {"a": ("bool", True), "b": ("int", 1)}, "inputs:a is of type bool"),
+    ("Add", {"a": ("int", 1), "b": ("int", 1), "input2": ("string", "x")}, "inputs:input2 is of type string"),
     ("Add", {"a": ("float[2]", [1, 2]), "b": ("float[3]", [1, 2, 3])},
      "has 2 and inputs:b (float[3]) has 3 components"),
     ("Add", {"a": ("float[4]", [1, 2, 3, 4]), "b": ("matrixd[4]", np.eye(4))}, "4 x 4 components"),
@@ -105,8 +105,8 @@ ERRORS = [
     ("Add", {"a": ("int[]", []), "b": ("int[]", [1, 2, 3])}, "has 0 and inputs:b (int[]) has 3 elements"),
     ("Divide", {"a": ("int", 1), "b": ("float", 0)}, "inputs:b is zero"),
     ("Divide", {"a": ("float", 1), "b": ("float[]", [1, 0])}, "inputs:b is zero or contains zero"),
-    ("Modulo", {"a": ("double", 1), "b": ("int", 1)}, "inputs:a is a double; Modulo takes integers"),
-    ("Negate", {"input": ("uint", 1)}, "inputs:input is a uint, which has no negative values"),
+    ("Modulo", {"a": ("double", 1), "b": ("int", 1)}, "inputs:a is of type double; Modulo takes integers"),
+    ("Negate", {"input": ("uint", 1)}, "inputs:input is of type uint, which has no negative values"),
     ("Clamp", {"input": ("int", 1), "lower": ("int", 3), "upper": ("int", 2)}, "inputs:lower is above inputs:upper"),
     ("Logarithm", {"value": ("double", 0)}, "inputs:value must be above zero"),
     ("Logarithm", {"value": ("double", 2), "base": 1.0}, "inputs:base is 1"),

@@ -84,15 +84,16 @@ def test_truth_tables(name):
 
 
 ERRORS = [
-    ("Compare", {"a": ("int", 1), "b": ("token", "x")}, "inputs:a is a int and inputs:b is a token"),
+    ("Compare", {"a": ("int", 1), "b": ("token", "x")}, "inputs:a is of type int and inputs:b is of type token"),
     ("Compare", {"a": ("int", 1), "b": ("int", 1), "operation": "="}, "inputs:operation is '='"),
-    ("BooleanAnd", {"a": ("bool", T), "b": ("int", 1)}, "inputs:b is a int; it must be a bool"),
+    ("BooleanAnd", {"a": ("bool", T), "b": ("int", 1)}, "inputs:b is of type int; it must be a bool"),
     ("BooleanAnd", {"a": ("bool[]", [T, F]), "b": ("bool[]", [T, F, T])}, "inputs:b (bool[]) has 3 elements"),
     ("SelectIf", {"condition": ("bool", T), "ifTrue": ("int", 1), "ifFalse": ("token", "x")}, "no type holds both"),
     ("SelectIf", {"condition": ("bool[]", [T, F]), "ifTrue": ("int[]", [1, 2, 3]), "ifFalse": ("int", 1)},
      "inputs:ifTrue"),
-    ("SelectIf", {"condition": ("int", 1), "ifTrue": ("int", 1), "ifFalse": ("int", 1)}, "inputs:condition is a int"),
-    ("IsZero", {"value": ("token", "x")}, "inputs:value is a token"),
+    ("SelectIf", {"condition": ("int", 1), "ifTrue": ("int", 1), "ifFalse": ("int", 1)},
+     "inputs:condition is of type int"),
+    ("IsZero", {"value": ("token", "x")}, "inputs:value is of type token"),
 ]  # fmt: skip
 
 

@@ -196,8 +196,8 @@ def test_look_at_rotation_turns_forward_to_the_target(target):
 
 ERRORS = [
     ("MatrixMultiply", {"a": ("matrixd[3]", np.eye(3)), "b": ("float[2]", [1, 2])}, "they have no product"),
-    ("Transpose", {"matrix": ("float", 1)}, "inputs:matrix is a float; it must be a matrix of 2 x 2"),
-    ("OgnInvertMatrix", {"matrix": ("token", "x")}, "inputs:matrix is a token"),
+    ("Transpose", {"matrix": ("float", 1)}, "inputs:matrix is of type float; it must be a matrix of 2 x 2"),
+    ("OgnInvertMatrix", {"matrix": ("token", "x")}, "inputs:matrix is of type token"),
     ("Orthonormalize", {"matrix": ("matrixd[3]", np.full((3, 3), math.nan))}, "NaN or infinite"),
     ("GetMatrix4Rotation", {"matrix": ("quatd[4]", [0, 0, 0, 0])}, "a quaternion of length 0"),
     ("GetMatrix4Rotation", {"matrix": ("matrixd[3]", np.eye(3)), "rotationOrder": "XYX"},

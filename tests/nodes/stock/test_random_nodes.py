@@ -58,6 +58,17 @@ def test_uniform_numbers():
     assert stats.kstest(values, stats.uniform(-2, 5).cdf).pvalue > 0.01
 
 
+def test_empty_ranges_draw_nothing():
+    assert compute("RandomNumeric", min=("int[]", []))["random"][1].shape == (0,)
+    assert compute("RandomGaussian", stdev=("float[2][]", []))["random"][1].shape == (0, 2)
+
+
+def test_one_bound_takes_the_type_of_the_other():
+    assert compute("RandomNumeric", max=("int", 0))["random"] == ("int", 0)
+    kind, value = compute("RandomNumeric", min=("colorf[3]", [0.5, 0.5, 0.5]))["random"]
+    assert kind == "colorf[3]" and np.all((value >= 0.5) & (value < 1))
+
+
 def test_integers_reach_both_ends():
     kind, values = compute("RandomNumeric", min=("int[]", [-1] * 3000), max=("int", 1), seed=1, useSeed=True)["random"]
     assert kind == "int[]"
@@ -125,7 +136,7 @@ ERRORS = [
     ("RandomNumeric", {"min": ("token", "x")}, "inputs:min (token) must be finite numbers"),
     ("RandomGaussian", {"stdev": ("double", -1)}, "inputs:stdev is negative"),
     ("Noise", {"position": ("float", math.inf)}, "inputs:position (float) must be finite numbers"),
-    ("Noise", {"position": ("matrixd[2]", np.eye(2))}, "inputs:position is a matrixd[2]"),
+    ("Noise", {"position": ("matrixd[2]", np.eye(2))}, "inputs:position is of type matrixd[2]"),
 ]  # fmt: skip
 
 

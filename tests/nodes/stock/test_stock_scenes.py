@@ -151,4 +151,4 @@ def test_an_action_graph_of_data_nodes(make_scene, play):
 def test_a_refused_value_names_node_and_attribute(make_scene, play):
     text = PUSH.replace('resolvedType = "float"', 'resolvedType = "token"')
     outcome = play(make_scene(text.replace("float attrValue = 10", 'token attrValue = "x"')))
-    assert outcome.log.errors == ["/G/moved: inputs:b is a token; the node takes numbers, or arrays of numbers"]
+    assert outcome.log.errors == ["/G/moved: inputs:b is of type token; the node takes numbers, or arrays of numbers"]

@@ -80,7 +80,7 @@ def test_floats_beyond_every_integer_give_some_integer(value):
 
 ERRORS = [
     ("BuildString", {"a": ("string", "a"), "b": ("int", 1)},
-     "inputs:b is a int; it must be a text (ToString makes one)"),
+     "inputs:b is of type int; it must be a text (ToString makes one)"),
     ("BuildString", {"a": ("token[]", ["a", "b"]), "b": ("token[]", ["a", "b", "c"])},
      "has 2 and inputs:b (token[]) has 3"),
     ("GetString", {"string": ("string", "abc"), "index": 3}, "inputs:index is 3, and inputs:string has 3 characters"),
@@ -90,9 +90,9 @@ ERRORS = [
      "inputs:replace is empty"),
     ("CapitalizeString", {"string": ("string", "a"), "operation": "Upper"}, "inputs:operation is 'Upper'"),
     ("AppendPath", {"path": ("token", "/A"), "suffix": "/B"}, "inputs:suffix is '/B'; it must be a relative path"),
-    ("ToInt64", {"value": ("float[2]", [1, 2])}, "inputs:value is a float[2]; there is no int64[2]"),
-    ("ToFloat", {"value": ("matrixd[2]", np.eye(2))}, "inputs:value is a matrixd[2]"),
-    ("ToInt", {"value": ("token", "3")}, "inputs:value is a token; the node takes numbers"),
+    ("ToInt64", {"value": ("float[2]", [1, 2])}, "inputs:value is of type float[2]; there is no int64[2]"),
+    ("ToFloat", {"value": ("matrixd[2]", np.eye(2))}, "inputs:value is of type matrixd[2]"),
+    ("ToInt", {"value": ("token", "3")}, "inputs:value is of type token; the node takes numbers"),
 ]  # fmt: skip
 
 

@@ -56,14 +56,15 @@ def test_values(row):
 ERRORS = [
     ("CrossProduct", {"a": ("float[2]", [1, 2]), "b": ("float[2]", [1, 2])}, "a cross product needs three"),
     ("DotProduct", {"a": ("float", 1), "b": ("float[2]", [1, 2])},
-     "inputs:a is a float; it must be a vector of 2 numbers"),
+     "inputs:a is of type float; it must be a vector of 2 numbers"),
     ("DotProduct", {"a": ("float[2]", [1, 2]), "b": ("float[3]", [1, 2, 3])}, "has 2 and inputs:b"),
-    ("BreakVector3", {"tuple": ("float[2]", [1, 2])}, "inputs:tuple is a float[2]; it must be a vector of 3 numbers"),
+    ("BreakVector3", {"tuple": ("float[2]", [1, 2])},
+     "inputs:tuple is of type float[2]; it must be a vector of 3 numbers"),
     ("BreakMatrix3", {"matrix": ("matrixd[4]", np.eye(4))}, "it must be a matrix of 3 x 3 numbers"),
     ("MakeVector2", {"x": ("float[]", [1, 2]), "y": ("float[]", [1, 2, 3])},
      "has 2 and inputs:y (float[]) has 3 elements"),
-    ("MakeVector2", {"x": ("bool", True), "y": ("float", 1)}, "inputs:x is a bool"),
-    ("Normalize", {"vector": ("token", "x")}, "inputs:vector is a token"),
+    ("MakeVector2", {"x": ("bool", True), "y": ("float", 1)}, "inputs:x is of type bool"),
+    ("Normalize", {"vector": ("token", "x")}, "inputs:vector is of type token"),
 ]  # fmt: skip
 
 

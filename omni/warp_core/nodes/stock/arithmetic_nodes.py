@@ -44,12 +44,16 @@ def _require_nonzero(operands: Sequence[Typed]) -> None:
 def _require_integers(operands: Sequence[Typed]) -> None:
     for operand in operands:
         if operand.type.dtype.kind not in "ui":
-            raise GraphError(f"{operand.name} is a {operand.type}; Modulo takes integers, and FMod takes the others")
+            raise GraphError(
+                f"{operand.name} is of type {operand.type}; Modulo takes integers, and FMod takes the others"
+            )
 
 
 def _require_signed(operands: Sequence[Typed]) -> None:
     if operands[0].type.dtype.kind == "u":
-        raise GraphError(f"{operands[0].name} is a {operands[0].type}, which has no negative values; convert it first")
+        raise GraphError(
+            f"{operands[0].name} is of type {operands[0].type}, which has no negative values; convert it first"
+        )
 
 
 def _require_positive(operands: Sequence[Typed]) -> None:
@@ -184,7 +188,7 @@ TYPES: list[NodeType] = [
     _node("Add", f"The sum of all inputs. {_MORE}", "a b", "sum", folded(np.add), 2),
     _node("Subtract", f"The first input less all others. {_MORE}", "a b", "difference", folded(np.subtract), 2),
     _node("Multiply", f"The product of all inputs by components. {_MORE}", "a b", "product", folded(np.multiply), 2),
-    _node("Divide", f"The first input over all others, a double for integers. {_MORE}", "a b", "result", _divide, 2),
+    _node("Divide", f"The first input over all others, a double for integers. {_MORE}", "a b", "result", _divide),
     _node("Modulo", "The remainder of a / b for integers, with the sign of a; 0 where b is 0", "a b", "result", _mod),
     _node("FMod", "The remainder of a / b, with the sign of a; 0 where b is 0", "a b", "result", _fmod),
     _node("Negate", "The negative value", "input", "output", _negate),

@@ -29,7 +29,7 @@ def _elements(array: Typed) -> np.ndarray:
         return array.elements
     if array.type.is_text:
         return np.array([*array.value, None], object)[:-1]  # of objects also where it is empty
-    raise GraphError(f"{array.name} is a {array.type}; it must be an array or a string")
+    raise GraphError(f"{array.name} is of type {array.type}; it must be an array or a string")
 
 
 def _like(array: Typed, elements: np.ndarray) -> Typed:
@@ -79,7 +79,7 @@ def _array(operands: list[Typed], size: int, kind: AttributeType) -> Typed:
     bounded(size, "inputs:arraySize", kind)
     if size > 0 and not operands:
         raise GraphError("inputs:input0 has no value, so there is nothing to make an array of")
-    why = f"as the array is a {kind}"
+    why = f"as the array is of type {kind}"
     parts = [converted(operand, kind.element, why).elements for operand in operands[: max(size, 0)]]
     parts += [np.repeat(parts[-1], size - len(parts), axis=0)] if parts else []
     return pack(np.concatenate(parts), kind) if parts else Typed(zero(kind), kind)
@@ -90,13 +90,13 @@ def _array_type(operands: list[Typed], name: str) -> AttributeType:
         raise GraphError(f"{name} has no value, so the type of the array is unknown; connect it or set it")
     element = operands[0].type
     if element.is_array or not element.info.arrays:
-        raise GraphError(f"{operands[0].name} is a {element}; there are no arrays of these")
+        raise GraphError(f"{operands[0].name} is of type {element}; there are no arrays of these")
     return array_of(element)
 
 
 def _construct(inputs: Inputs) -> Typed:
     first, wanted = inputs.get("input0"), inputs["arrayType"].value
-    operands = [*([first] if first else []), *inputs.dynamic()]
+    operands = [*([] if first is None else [first]), *inputs.dynamic()]
     if wanted != "auto" and wanted not in _ARRAY_TYPES.split(","):
         raise GraphError(f"inputs:arrayType is {wanted!r}; it must be auto, or one of {_ARRAY_TYPES}")
     kind = parse(wanted) if wanted != "auto" else _array_type(operands, "inputs:input0")
@@ -104,7 +104,7 @@ def _construct(inputs: Inputs) -> Typed:
 
 
 def _make_array(inputs: Inputs) -> Typed:
-    operands = [operand for name in "abcde" if (operand := inputs.get(name))]
+    operands = [operand for name in "abcde" if (operand := inputs.get(name)) is not None]
     return _array(operands, inputs["arraySize"].value, _array_type(operands, "inputs:a"))
 
 

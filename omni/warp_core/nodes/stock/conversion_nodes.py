@@ -24,13 +24,15 @@ def _to_numbers(base: str) -> Callable[[Inputs], Typed]:
         if base == "uchar" and value.type.base == "string":
             return typed(np.frombuffer(value.value.encode(), np.uint8), "uchar[]")
         if not value.type.is_numeric:
-            raise GraphError(f"inputs:value is a {value.type}; the node takes numbers and booleans")
+            raise GraphError(f"inputs:value is of type {value.type}; the node takes numbers and booleans")
         dtype = AttributeType(base).dtype
         kind = tuple_type(dtype, value.type.count, value.type.is_array)
         if kind.shape != value.type.shape or kind.dtype != dtype:
             if value.type.dtype == dtype:  # matrices are double already
                 return value
-            raise GraphError(f"inputs:value is a {value.type}; there is no {base}[{value.type.count}] of that shape")
+            raise GraphError(
+                f"inputs:value is of type {value.type}; there is no {base}[{value.type.count}] of that shape"
+            )
         return pack(_wrapped(value.elements, dtype), kind) if dtype.kind == "u" else converted(value, kind, "as asked")
 
     return compute

@@ -32,7 +32,7 @@ _BOOLS = "A bool, or an array of them"
 def _require_bools(operand: Typed) -> Typed:
     if operand.type.base == "bool":
         return operand
-    raise GraphError(f"{operand.name} is a {operand.type}; it must be a bool or bool[] (ToBool makes one)")
+    raise GraphError(f"{operand.name} is of type {operand.type}; it must be a bool or bool[] (ToBool makes one)")
 
 
 def _bools(elements: np.ndarray, *operands: Typed) -> Typed:
@@ -58,7 +58,7 @@ def _compare(inputs: Inputs) -> Typed:
         return _bools(_lexicographic(operator, *aligned([a, b])), a, b)
     if a.type.is_text and b.type.is_text:
         return _bools(operator(*repeated(a, b)).astype(bool), a, b)
-    raise GraphError(f"inputs:a is a {a.type} and inputs:b is a {b.type}; the two cannot be compared")
+    raise GraphError(f"inputs:a is of type {a.type} and inputs:b is of type {b.type}; the two cannot be compared")
 
 
 def _lexicographic(operator: Callable, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -112,7 +112,7 @@ def _common_type(a: Typed, b: Typed) -> AttributeType:
         return array_of(with_dtype(leading([a, b]), promoted([a, b])), is_array)
     if a.type.is_text and b.type.is_text:
         return AttributeType("token", 1, True) if is_array else a.type
-    raise GraphError(f"inputs:ifTrue is a {a.type} and inputs:ifFalse is a {b.type}; no type holds both")
+    raise GraphError(f"inputs:ifTrue is of type {a.type} and inputs:ifFalse is of type {b.type}; no type holds both")
 
 
 def _select(inputs: Inputs) -> Typed:

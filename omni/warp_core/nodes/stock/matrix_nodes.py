@@ -60,7 +60,7 @@ def _require_finite(operand: Typed) -> Typed:
 def _multiply(inputs: Inputs) -> Typed:
     a, b = (require_shape(o, (2,), (3,), (4,), *_SQUARES) for o in inputs.numbers("a", "b"))
     if a.type.shape[-1] != b.type.shape[0]:
-        raise GraphError(f"inputs:a is a {a.type} and inputs:b is a {b.type}; they have no product")
+        raise GraphError(f"inputs:a is of type {a.type} and inputs:b is of type {b.type}; they have no product")
     (left, right), is_array = _together(a, b)
     product = (left if a.type.shape[1:] else left[:, None, :]) @ (right if b.type.shape[1:] else right[:, :, None])
     if a.type.shape[1:] and b.type.shape[1:]:

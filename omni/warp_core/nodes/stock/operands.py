@@ -94,7 +94,7 @@ def converted(operand: Typed, kind: AttributeType, why: str) -> Typed:
     """`operand` as a value of type `kind`. Raises GraphError, which ends with `why`."""
     convert = converter(operand.type, kind)
     if convert is None:
-        raise GraphError(f"{operand.name} is a {operand.type}; it must be a {kind}, {why}")
+        raise GraphError(f"{operand.name} is of type {operand.type}; it must be of type {kind}, {why}")
     return Typed(convert(operand.value), kind, operand.name)
 
 
@@ -161,14 +161,16 @@ def require_numbers(operand: Typed) -> Typed:
     """`operand`, if it holds numbers. Raises GraphError."""
     if operand.type.is_numeric and operand.type.base != "bool":
         return operand
-    raise GraphError(f"{operand.name} is a {operand.type}; the node takes numbers, or arrays of numbers")
+    raise GraphError(f"{operand.name} is of type {operand.type}; the node takes numbers, or arrays of numbers")
 
 
 def require_shape(operand: Typed, *shapes: tuple[int, ...]) -> Typed:
     """`operand`, if its elements have one of the shapes. Raises GraphError."""
     if operand.type.is_numeric and operand.type.shape in shapes:
         return operand
-    raise GraphError(f"{operand.name} is a {operand.type}; it must be {_alternatives(shapes)}, or an array of them")
+    raise GraphError(
+        f"{operand.name} is of type {operand.type}; it must be {_alternatives(shapes)}, or an array of them"
+    )
 
 
 def _alternatives(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -62,9 +62,10 @@ class RandomNode:
 def _bounds(inputs: Inputs, low: str, high: str) -> list[Typed]:
     """Two operands that default to 0 and 1, in the type of the other one."""
     given = [inputs.get(low), inputs.get(high)]
-    known = next((o for o in given if o is not None), typed(0.0, "double"))
-    kind = with_dtype(array_of(known.type, False), known.type.dtype)
-    return [operand or pack(np.full((1, *kind.shape), default), kind) for operand, default in zip(given, (0, 1))]
+    known = next((operand for operand in given if operand is not None), typed(0.0, "double"))
+    kind = array_of(known.type, False)
+    defaults = (pack(np.full((1, *kind.shape), default), kind) for default in (0, 1))
+    return [default if operand is None else operand for operand, default in zip(given, defaults)]
 
 
 def _drawn(operands: Sequence[Typed], dtype: np.dtype, draw: Callable[..., np.ndarray]) -> Typed:

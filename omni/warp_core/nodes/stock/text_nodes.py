@@ -22,13 +22,13 @@ def _texts(inputs: Inputs, *names: str) -> list[Typed]:
 def _require_text(operand: Typed) -> Typed:
     if operand.type.is_text:
         return operand
-    raise GraphError(f"{operand.name} is a {operand.type}; it must be a text (ToString makes one)")
+    raise GraphError(f"{operand.name} is of type {operand.type}; it must be a text (ToString makes one)")
 
 
 def _text(inputs: Inputs, name: str) -> str:
     (operand,) = _texts(inputs, name)
     if operand.type.is_array:
-        raise GraphError(f"{operand.name} is a {operand.type}; the node takes one text")
+        raise GraphError(f"{operand.name} is of type {operand.type}; the node takes one text")
     return operand.value
 
 
