@@ -286,9 +286,9 @@ class Countdown:
 
 
 def _flow(
-    name: str, cls: type, about: str, inputs: dict, outputs: dict, state: dict | None = None, version: int = 2
+    name: str, cls: type, about: str, inputs: dict, outputs: dict, state: dict | None = None, limits: str = ""
 ) -> NodeType:
-    return node_type(f"action.{name}", version, cls, about, inputs, outputs, state=state)
+    return node_type(f"action.{name}", 2, cls, about, inputs, outputs, state=state, limits=limits)
 
 
 _RESET = execution("reset", "Starts from the beginning")
@@ -345,6 +345,13 @@ TYPES = [
     ),
     _flow("SyncGate", SyncGate, "Waits for all", EXEC_IN | _SYNC, EXEC_OUT | _SYNC),
     _flow("RationalTimeSyncGate", RationalTimeSyncGate, "Waits for all", EXEC_IN | _FRACTION, EXEC_OUT | _FRACTION),
-    _flow("Delay", Delay, "Waits some seconds", EXEC_IN | _SECONDS, _FINISHED),
+    _flow(
+        "Delay",
+        Delay,
+        "Waits some seconds",
+        EXEC_IN | _SECONDS,
+        _FINISHED,
+        limits="the timeline counts, not the wall clock",
+    ),
     _flow("Countdown", Countdown, "Counts frames", EXEC_IN | _COUNTDOWN, _TICKS, _COUNTED),
 ]

@@ -150,6 +150,7 @@ TYPES = [
         "Runs a body for each element",
         {"arrayIn": {"type": ["arrays"], "description": "The array"}},
         _INDEX | {"element": {"type": ["array_elements"], "description": "The element"}},
+        limits="no arrays of transforms",
     ),
     _loop(
         "ForEachTarget",

@@ -124,5 +124,14 @@ TYPES = [
     node_type("core.WriteVariable", 2, WriteVariable, "Writes a variable", EXEC_IN | _NAME | _VALUE, EXEC_OUT | _VALUE),
     node_type("action.OnVariableChange", 2, OnVariableChange, "Fires", _NAME | _ONLY_PLAYBACK, _CHANGED, reads=True),
     node_type("nodes.GraphTarget", 1, GraphTarget, "The prim of the graph", {}, _PATH),
-    node_type("nodes.CompoundSubgraph", 1, CompoundSubgraph, "A graph as a node", {}, {}, is_compound=True),
+    node_type(
+        "nodes.CompoundSubgraph",
+        1,
+        CompoundSubgraph,
+        "A graph as a node",
+        {},
+        {},
+        is_compound=True,
+        limits="the graph must be a child of the node",
+    ),
 ]
