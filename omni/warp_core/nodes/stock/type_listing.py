@@ -20,8 +20,9 @@ def find(registry: Registry, text: str) -> list[NodeSpec]:
 
 
 def all_specs(registry: Registry) -> list[NodeSpec]:
-    """All types, by name."""
-    return sorted((node_type.spec for node_type in registry), key=lambda spec: spec.name.lower())
+    """All types, by name; without the older forms of a type, which are registered after it."""
+    specs = {node_type.spec.name: node_type.spec for node_type in reversed([*registry])}
+    return sorted(specs.values(), key=lambda spec: spec.name.lower())
 
 
 def short_names(registry: Registry) -> list[str]:
