@@ -97,6 +97,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/volumes.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/values.py
+	$(BIN)/python benchmarks/nodes.py
 
 extension: build  ## put the extension for Kit together, in build/exts
 	$(BIN)/python -m tools.extension

@@ -2,7 +2,7 @@
 
 from omni.warp_core.nodes.graph import execution
 from omni.warp_core.nodes.graph.node_graph import GraphError
-from omni.warp_core.nodes.kernel import kernel_node
+from omni.warp_core.nodes.kernel import kernel_node, replay
 
 
 class OgnKernel:
@@ -12,6 +12,11 @@ class OgnKernel:
     def internal_state():
         """The compiled kernel and its bindings, kept between evaluations."""
         return kernel_node.internal_state()
+
+    @staticmethod
+    def chain(nodes, database):
+        """Kernel nodes that the headless host runs one after the other, as one graph."""
+        return replay.chain_of(nodes, database)
 
     @staticmethod
     def compute(db) -> bool:

@@ -143,6 +143,7 @@ class Attribute:
             self._resolved = kind
         self.value = value
         self.version += 1
+        self.node.edits += 1
 
     def set_if_changed(self, value: Value) -> None:
         """Store a value; nodes after this one only notice when it differs from the last."""

@@ -14,6 +14,7 @@ here and in action_graph.py, always the same way:
 from __future__ import annotations
 
 import traceback
+from typing import Any
 
 from .action_graph import ActionGraph
 from .attribute import Attribute, GraphError
@@ -35,6 +36,7 @@ class Evaluator:
         self._databases: dict[Node, Database] = {}
         self._computed: dict[Node, int] = {}
         self._seen: dict[Node, int] = {}
+        self._groups: list[tuple[list[Node], Any]] = []
         self._actions = ActionGraph(graph, self._compute) if graph.evaluator == "execution" else None
 
     def start(self) -> None:
@@ -61,6 +63,9 @@ class Evaluator:
         self.graph.is_changed = False
         self.topology = Topology(self.graph)
         resolve_types(self.topology, _explain)
+        if self.graph.evaluator == "push":
+            self._finish_chains()
+            self._groups = self._grouped()
         if self._actions is not None:
             self._actions.follow(self.topology)
 
@@ -73,8 +78,25 @@ class Evaluator:
 
     def stop(self) -> None:
         """Release every node."""
+        self._finish_chains()
         for node in self.graph:
             stop(node)
+
+    def _finish_chains(self) -> None:
+        for _, chain in self._groups:
+            if chain is not None:
+                chain.finish()
+
+    def _grouped(self) -> list[tuple[list[Node], Any]]:
+        """Group the nodes that run one after the other and can run as one graph, each group with its chain or None."""
+        groups: list[tuple[list[Node], Any]] = []
+        for node in self.topology.order:
+            make = node.type.hook("chain") if node.type and not node.disabled else None
+            if make and groups and groups[-1][1] is make:
+                groups[-1][0].append(node)
+            else:
+                groups.append(([node], make))
+        return [(nodes, make(nodes, self._databases.__getitem__) if make else None) for nodes, make in groups]
 
     def evaluate(self) -> None:
         """Play one frame."""
@@ -93,9 +115,16 @@ class Evaluator:
             self._dirty_push()
 
     def _push(self) -> None:
-        for node in self.topology.order:
-            if node.requested or node.type is None or not node.type.on_request:
-                self._compute(node)
+        groups: list[tuple[list[Node], Any]] = []
+        for nodes, chain in self._groups:
+            if chain is not None and chain.replay():
+                groups.append((nodes, chain))
+                continue
+            for node in nodes:
+                if node.requested or node.type is None or not node.type.on_request:
+                    self._compute(node)
+            groups += [(nodes, None)] if chain is None else [(part.nodes, part) for part in chain.learn()]
+        self._groups = groups
 
     def _dirty_push(self) -> None:
         for node in self.topology.order:

@@ -44,11 +44,16 @@ class Log:
 
 @dataclass(slots=True)
 class Timing:
-    """Costs of a node so far, filled by nodes that compile and launch kernels."""
+    """Costs of a node so far, filled by nodes that compile and launch kernels.
+
+    `replays` counts the frames that ran as part of a graph, and `launched_because` says why others did not.
+    """
 
     compile_ms: float = 0.0
     kernel_ms: float = 0.0
     launches: int = 0
+    replays: int = 0
+    launched_because: str = ""
 
 
 class NodeType:
@@ -94,6 +99,7 @@ class Node:
         "_warned",
         "attributes",
         "disabled",
+        "edits",
         "enabled",
         "failed",
         "graph",
@@ -119,6 +125,7 @@ class Node:
         self.disabled = ""
         self.failed = ""
         self.has_failed = False
+        self.edits = 0
         self.ran = False
         self.timing = Timing()
         self.shared_state: Any = None

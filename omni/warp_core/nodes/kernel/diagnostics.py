@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...lang.errors import CompileError, Diagnostic, Place
@@ -70,10 +70,10 @@ def show_diagnostics(db: Any, diagnostics: list[dict[str, Any]]) -> None:
 
 def show_status(db: Any, status: Status) -> None:
     """Write the status to the node."""
-    _write(db, "status", asdict(status))
+    _write(db, "status", vars(status))
 
 
 def _write(db: Any, name: str, value: Any) -> None:
-    text = json.dumps(value)
+    text = json.dumps(value) if value else "[]"
     if getattr(db.state, name) != text:
         setattr(db.state, name, text)

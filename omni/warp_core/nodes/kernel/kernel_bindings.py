@@ -99,7 +99,7 @@ def parameters_of(kernel: Any, use: KernelUse) -> list[Parameter]:
     ]
     if open_ones:
         raise GraphError(_unfit(kernel.name, open_ones))
-    return [Parameter(name, wanted, ("", name) in use.touched) for name, wanted in params]
+    return [Parameter(name, kind, isinstance(kind, kt.Array) and ("", name) in use.touched) for name, kind in params]
 
 
 def bind_parameters(name: str, parameters: list[Parameter], attributes: Attributes) -> list[Binding]:

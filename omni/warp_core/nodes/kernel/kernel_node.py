@@ -21,7 +21,7 @@ from .dimensions import rank_of
 from .kernel_bindings import records_text
 from .kernel_memory import Memory
 from .kernel_run import Run
-from .kernel_source import normalized
+from .kernel_source import KernelUse, normalized
 from .kernel_structures import Structures
 from .kit_code import consented_text
 from .node_values import NodeValues, dynamic
@@ -41,6 +41,7 @@ class KernelState:
     status: Status = field(default_factory=Status)
     told: set[str] = field(default_factory=set)
     frame: int = 0
+    run: Run | None = None
 
 
 def internal_state() -> KernelState:
@@ -71,6 +72,7 @@ def _compute(db: Any, state: KernelState) -> None:
     program = _program(db, state, values)
     if _begins_anew(db, state):
         state.memory.reset()
+    state.run = None
     run = Run(program, values, state.memory, state.structures)
     try:
         run.perform(max(0, db.inputs.substeps))
@@ -82,6 +84,8 @@ def _compute(db: Any, state: KernelState) -> None:
     state.status.device = program.request.device
     state.status.kernel_ms, state.status.dims = round(run.kernel_ms, 3), [list(dims) for dims in run.dims]
     _spend(db, kernel_ms=run.kernel_ms, launches=run.launches)
+    state.status.replay = "launched"
+    state.run = run
     run.publish(lambda about, text: _warn_once(db, state, about, text))
 
 
@@ -91,6 +95,8 @@ def _program(db: Any, state: KernelState, values: NodeValues) -> Program:
     if state.newest is not None and state.newest.is_done and not state.is_taken:
         _take(db, state, state.newest)
     if state.newest is None or request != state.newest.request:
+        for use in _uses(request.text, request.kernels):
+            rank_of(values, use)  # settings that are wrong are told before the text is compiled
         last = state.program.request if state.program else None
         is_live = last is not None and request._replace(text=last.text, kernels=last.kernels) == last
         state.newest, state.is_taken = Compilation(request, in_background=is_live), False
@@ -116,19 +122,29 @@ def _take(db: Any, state: KernelState, done: Compilation) -> None:
         db.log_warning(f"the new text does not compile, so the last good one runs on: {done.error}")
 
 
+def settled_run(db: Any, state: KernelState) -> Run | None:
+    """The last run of a node if it was one of the newest text; None while another text is being compiled."""
+    is_settled = state.newest is not None and state.is_taken and state.error is None
+    return state.run if is_settled and not db.inputs.reset else None
+
+
 def _request(db: Any, values: NodeValues) -> Request:
     text = _text(db)
     file = f"{db.node.get_prim_path()}.inputs:{'codeFile' if db.inputs.codeProvider == 'file' else 'codeStr'}"
     host = getattr(db, "host", None)
     device = host.device if host is not None else db.inputs.device
     kernels = tuple(db.inputs.kernels)
-    try:
-        uses = uses_to_run(text, kernels)
-    except GraphError:
-        uses = ()  # told when the text is compiled
-    ranks = [rank_of(values, use) for use in uses]
-    rank = ranks[0] if uses and uses[0].is_struct else 0
+    uses = _uses(text, kernels)
+    rank = rank_of(values, uses[0]) if uses and uses[0].is_struct else 0
     return Request(text, file, kernels, rank, values.attributes, records_text(db), device)
+
+
+def _uses(text: str, kernels: tuple[str, ...]) -> tuple[KernelUse, ...]:
+    """The kernels to run; none where the compilation will tell what is wrong."""
+    try:
+        return uses_to_run(text, kernels)
+    except GraphError:
+        return ()
 
 
 def _text(db: Any) -> str:

@@ -24,28 +24,33 @@ Dims = tuple[int, ...]
 
 
 class Run:
-    """One evaluation of a node. `dims` are the launch dimensions of its kernels, `launches` those that ran."""
+    """One evaluation of a node.
+
+    `dims` are the launch dimensions of its kernels and `arguments` their arguments, `arrays` the memory behind these.
+    """
 
     def __init__(self, program: Program, values: NodeValues, memory: Memory, structures: Structures):
         self.program, self.values, self.memory, self.structures = program, values, memory, structures
         self.dims = [launch_dims(values, step.use) for step in program.steps]
-        self.launches = 0
+        self.launches = self.substeps = 0
         self.kernel_ms = 0.0
-        self._arrays: dict[str, np.ndarray] = {}
+        self.arguments: list[list[Any]] = []
+        self.arrays: dict[str, np.ndarray] = {}
 
     def perform(self, substeps: int) -> None:
         """Run the kernels in order, `substeps` times. Raises GraphError, and what a launch raises."""
         read = [self.values.value(name) for name in self._read_arrays()]
         for step, dims in zip(self.program.steps, self.dims, strict=True):
             for binding in step.bindings:
-                if (binding.rank or binding.target) and binding.key not in self._arrays:
-                    self._arrays[binding.key] = self.memory.of(self.values, binding, dims, read)
-        arguments = [self._arguments(step, dims) for step, dims in zip(self.program.steps, self.dims, strict=True)]
+                if (binding.rank or binding.target) and binding.key not in self.arrays:
+                    self.arrays[binding.key] = self.memory.of(self.values, binding, dims, read)
+        self.substeps = substeps
+        self.arguments = [self._arguments(step, dims) for step, dims in zip(self.program.steps, self.dims, strict=True)]
         started = time.perf_counter()
         for substep in range(substeps):
             if substep:
                 self._follow()
-            for step, dims, given in zip(self.program.steps, self.dims, arguments, strict=True):
+            for step, dims, given in zip(self.program.steps, self.dims, self.arguments, strict=True):
                 if 0 not in dims:
                     wp.launch(step.kernel, dim=dims, inputs=given, device=self.program.request.device)
                     self.launches += 1
@@ -64,8 +69,8 @@ class Run:
     def _array(self, name: str) -> np.ndarray:
         """The memory of the array that a token names. Raises GraphError."""
         for port in ("state", "outputs", "inputs"):
-            if f"{port}:{name}" in self._arrays:
-                return self._arrays[f"{port}:{name}"]
+            if f"{port}:{name}" in self.arrays:
+                return self.arrays[f"{port}:{name}"]
         raise GraphError(f"no kernel of the node has the array {name!r}, which a token names")
 
     def _read_arrays(self) -> list[str]:
@@ -84,7 +89,7 @@ class Run:
     def _argument(self, binding: Binding, dims: Dims) -> Any:
         if binding.structure:
             return self._structure(binding.structure)
-        memory = self._arrays.get(binding.key)
+        memory = self.arrays.get(binding.key)
         if memory is None:
             return as_scalar(self.values.value(binding.source), binding.attribute, binding.type)
         is_single = not binding.attribute.is_array
@@ -102,7 +107,7 @@ class Run:
         """
         outputs = {b.target: b for step in self.program.steps for b in step.bindings if b.target}
         for name, binding in outputs.items():
-            made = self._arrays[binding.key]
+            made = self.arrays[binding.key]
             if binding.state:
                 made = made.copy()  # the next frame writes into the array
             if binding.attribute.base == "bool":
@@ -122,7 +127,7 @@ class Run:
                 f"inputs:{name}:counter is {wanted!r}, which is not a single number that the kernel writes; "
                 f"add custom int outputs:{wanted}, and a parameter of this name: wp.array(dtype=int)"
             )
-        count, room = int(self._arrays[counter.key][0]), len(made)
+        count, room = int(self.arrays[counter.key][0]), len(made)
         if count > room:
             lost = f"outputs:{name} has room for {room}, so {count - room} are lost"
             text = f"the kernel counted {count} elements, but {lost}; set inputs:{name}:length to at least {count}"

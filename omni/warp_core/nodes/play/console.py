@@ -114,7 +114,18 @@ def _state(node: Node) -> str:
 
 def _cost(node: Node) -> tuple[str, ...]:
     t = node.timing
-    return (f"{t.compile_ms:.1f}", f"{t.kernel_ms:.1f}", str(t.launches)) if t.compile_ms or t.launches else ("",) * 3
+    if not (t.compile_ms or t.launches):
+        return ("",) * 4
+    return f"{t.compile_ms:.1f}", f"{t.kernel_ms:.1f}", str(t.launches), str(t.replays)
+
+
+def _launched(nodes: list[Node]) -> dict[str, list[Node]]:
+    """Return the reasons why nodes with kernels were not replayed, each with its nodes."""
+    reasons: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.timing.launched_because:
+            reasons.setdefault(node.timing.launched_because, []).append(node)
+    return reasons
 
 
 def _listed(nodes: list[Node]) -> list[Node]:
@@ -128,7 +139,7 @@ def _table(nodes: list[Node], with_type: bool) -> Table:
     """The nodes, one per line, paths after the columns of known width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("state")
-    for name in ("compile ms", "kernel ms", "launches"):
+    for name in ("compile ms", "kernel ms", "launches", "replays"):
         table.add_column(name, justify="right")
     table.add_column("node")
     if with_type:
@@ -156,6 +167,9 @@ def summary(outcome: Outcome) -> None:
     if Measurement.get(out, out.options, table).maximum > columns():
         table = _table(listed, with_type=False)
     out.print(table)
+    for reason, nodes in _launched(listed).items():
+        more = f" and {len(nodes) - 1} more" * (len(nodes) > 1)
+        out.print(Text(harmless(f"{nodes[0].path}{more}: not replayed, because {reason}")))
     if len(listed) < len(outcome.nodes):
         out.print(f"... {len(outcome.nodes) - len(listed)} more nodes")
     rate = outcome.frames / max(outcome.seconds, 1e-9)
