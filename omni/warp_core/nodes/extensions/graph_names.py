@@ -146,6 +146,11 @@ class Controller:
             raise OmniGraphError(f"{node or 'no node'} has no attribute {name!r}")
         return node.get_attribute(name)
 
+    @staticmethod
+    def attribute_type(kind: Any) -> Any:
+        """Return a type from its name in `.ogn` files."""
+        return type_of(parse(kind)) if isinstance(kind, str) else kind
+
     @classmethod
     def get(cls, attribute: Any, node: Node | None = None) -> Any:
         """Return the value of an attribute."""
