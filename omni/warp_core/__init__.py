@@ -86,7 +86,7 @@ _MODULES = ("autograd", "config", "geometry", "nodes", "render", "types", "usd",
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Bvh Texture tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
+func_native Texture tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """
