@@ -99,7 +99,7 @@ void refit_boxes(BoxBvh& self, const PyArray& lowers, const PyArray& uppers) {
 }
 
 template <class T>
-uintptr_t address(const std::vector<T>& v) {
+uintptr_t address(const T& v) {
     return reinterpret_cast<uintptr_t>(v.data());
 }
 

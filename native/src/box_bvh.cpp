@@ -59,7 +59,7 @@ BoxBvh::BoxBvh(const Boxes& boxes, const int32_t* groups, int32_t leaf_size, Bui
 void BoxBvh::rebuild(const Boxes& boxes, BuildBvh* build) {
     std::vector<Box> copies(order.size());
     bool as_they_are = copy_boxes(boxes, tree_.items, copies);
-    tree_.build(copies.data(), leaf_size_, build, nodes.data(), order.data());
+    tree_.build(copies.data(), {leaf_size_}, build, nodes.data(), order.data());
     if (!as_they_are) refit(boxes);
 }
 

@@ -174,7 +174,7 @@ class CurveBuilder {
 
 }  // namespace
 
-int32_t build_lbvh(const Box* boxes, int32_t count, int32_t leaf_size, int depth, BvhNode* nodes, int32_t* order) {
+int32_t build_lbvh(const Box* boxes, int32_t count, Leaves leaves, int depth, BvhNode* nodes, int32_t* order) {
     auto size = static_cast<size_t>(count);
     std::vector<uint64_t> codes(2 * size);  // the second half is scratch
     std::vector<int32_t> numbers(2 * size);
@@ -182,7 +182,7 @@ int32_t build_lbvh(const Box* boxes, int32_t count, int32_t leaf_size, int depth
     for (int32_t i = 0; i < count; ++i) numbers[i] = i;
     radix_sort_pairs({Kind::Uint, 8}, codes.data(), 4, numbers.data(), count, 0, 3 * kAxisBits);
     std::copy_n(numbers.begin(), size, order);
-    return CurveBuilder(boxes, codes.data(), order, leaf_size, nodes).build(count, depth);
+    return CurveBuilder(boxes, codes.data(), order, leaves.most, nodes).build(count, depth);
 }
 
 }  // namespace wc

@@ -1,6 +1,7 @@
 // Fits the boxes of a binary tree to what is in its leaves.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "bounds.h"
@@ -9,17 +10,23 @@
 
 namespace wc {
 
+// The corners of the box of a node. The fourth components are its integers.
+inline Bounds box_of(const BvhNode& node) {
+    static_assert(sizeof(Bounds) == sizeof(BvhNode));
+    return std::bit_cast<Bounds>(node);
+}
+
+// Writes the corners of a box, which leaves the integers of a node as they are.
 inline void set_box(BvhNode& node, const Bounds& box) {
-    for (int k = 0; k < 3; ++k) {
-        node.lower[k] = box.lower[k];
-        node.upper[k] = box.upper[k];
-    }
+    using V4i = int32_t __attribute__((vector_size(16)));
+    Bounds old = box_of(node);
+    node = std::bit_cast<BvhNode>(Bounds{__builtin_shuffle(box.lower, old.lower, V4i{0, 1, 2, 7}),
+                                         __builtin_shuffle(box.upper, old.upper, V4i{0, 1, 2, 7})});
 }
 
 inline void set_box_of_children(BvhNode* nodes, int32_t number) {
-    Bounds box;
-    for (int32_t child : {number + 1, nodes[number].child})
-        box.add(load3(nodes[child].lower), load3(nodes[child].upper));
+    Bounds box = box_of(nodes[number + 1]), right = box_of(nodes[nodes[number].child]);
+    box.add(right.lower, right.upper);
     set_box(nodes[number], box);
 }
 

@@ -46,6 +46,11 @@ WC_INLINE V most(V a, V b) {
     return a > b ? a : b;
 }
 
+#ifdef __SSE2__  // one operation also where an operand is a constant
+WC_INLINE V4 least(V4 a, V4 b) { return __builtin_ia32_minps(a, b); }
+WC_INLINE V4 most(V4 a, V4 b) { return __builtin_ia32_maxps(a, b); }
+#endif
+
 WC_INLINE unsigned bits(V8i mask) {
 #ifdef WC_AVX2
     return static_cast<unsigned>(__builtin_ia32_movmskps256(reinterpret_cast<V8>(mask)));
@@ -57,9 +62,13 @@ WC_INLINE unsigned bits(V8i mask) {
 }
 
 WC_INLINE unsigned bits(V4i mask) {
+#ifdef __SSE2__
+    return static_cast<unsigned>(__builtin_ia32_movmskps(reinterpret_cast<V4>(mask)));
+#else
     unsigned found = 0;
     for (int i = 0; i < 4; ++i) found |= (mask[i] & 1u) << i;
     return found;
+#endif
 }
 
 WC_INLINE unsigned bits(D4i mask) {

@@ -8,73 +8,71 @@
 #include <limits>
 #include <stdexcept>
 
-#include "bounds.h"
+#include "bvh_loops.h"
+#include "refit_tree.h"
 #include "warp_core/parallel.h"
 
 namespace wc {
 namespace {
 
 constexpr int64_t kChunk = 1 << 12;
-constexpr int32_t kSubtrees = 64;
-constexpr int64_t kBlocks = 256;  // that a thread fills at a time
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kNoPoint[3] = {kNan, kNan, kNan};
+constexpr int32_t kSubtrees = 64, kSmallest = 1024;  // nodes of the smallest part
 
-float half_area(const BvhNode& node) {
-    float x = node.upper[0] - node.lower[0], y = node.upper[1] - node.lower[1], z = node.upper[2] - node.lower[2];
-    return x * y + y * z + z * x;
+int32_t end_of(const BvhNode* nodes, int32_t n) { return nodes[n].count < 0 ? -nodes[n].count : n + 1; }
+
+// The number of faces below a node if they fit into a block, or more.
+int32_t count_faces(const BvhNode* nodes, int32_t n, int32_t end) {
+    if (end - n >= 2 * kWidth) return kWidth + 1;
+    int32_t count = 0;
+    for (; n < end; ++n) count += std::max(nodes[n].count, 0);
+    return count;
 }
 
-std::vector<Box> boxes_of(const Triangles& triangles, const std::vector<int32_t>& faces) {
-    std::vector<Box> boxes(faces.size());
+// Reads points, all but the last with the number behind them.
+class PointReader {
+  public:
+    explicit PointReader(const Triangles& t)
+        : points_(t.points),
+          last_(static_cast<int32_t>(t.point_count - 1)),
+          last_point_(load3(t.points + 3 * (t.point_count - 1))) {}
+
+    V4 operator()(int32_t number) const {
+        if (number == last_) return last_point_;
+        V4 point;
+        std::memcpy(&point, points_ + 3 * int64_t{number}, sizeof point);
+        return point;
+    }
+
+  private:
+    const float* points_;
+    int32_t last_;
+    V4 last_point_;
+};
+
+std::unique_ptr<Box[]> boxes_of(const Triangles& triangles, const std::vector<int32_t>& faces) {
+    auto boxes = std::make_unique_for_overwrite<Box[]>(static_cast<size_t>(triangles.count));
+    PointReader point(triangles);
     for_each(triangles.count, kChunk, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) boxes[i] = triangles.box(faces[i]);
+        for (int64_t i = begin; i < end; ++i) {
+            Bounds box;
+            const int32_t* corner = triangles.indices + 3 * int64_t{faces[i]};
+            for (int k = 0; k < 3; ++k) box.add(point(corner[k]), point(corner[k]));
+            boxes[i] = {{box.lower[0], box.lower[1], box.lower[2]}, {box.upper[0], box.upper[1], box.upper[2]}};
+        }
     });
     return boxes;
 }
 
-// Writes the coordinates of four points to three rows of kWidth numbers.
-void store_columns(const V4* p, float* rows) {
-    using V4i = int32_t __attribute__((vector_size(16)));
-    V4 xy01 = __builtin_shuffle(p[0], p[1], V4i{0, 4, 1, 5}), xy23 = __builtin_shuffle(p[2], p[3], V4i{0, 4, 1, 5});
-    V4 z01 = __builtin_shuffle(p[0], p[1], V4i{2, 6, 3, 7}), z23 = __builtin_shuffle(p[2], p[3], V4i{2, 6, 3, 7});
-    V4 columns[3] = {__builtin_shuffle(xy01, xy23, V4i{0, 1, 4, 5}), __builtin_shuffle(xy01, xy23, V4i{2, 3, 6, 7}),
-                     __builtin_shuffle(z01, z23, V4i{0, 1, 4, 5})};
-    for (int k = 0; k < 3; ++k) std::memcpy(rows + k * kWidth, &columns[k], sizeof columns[k]);
-}
-
-// Writes the corners of a box, which leaves the integers of a node as they are.
-void set_box(BvhNode& node, V4 lower, V4 upper) {
-    for (int k = 0; k < 3; ++k) {
-        node.lower[k] = lower[k];
-        node.upper[k] = upper[k];
-    }
-}
-
 }  // namespace
 
-Box Triangles::box(int32_t face) const {
-    const float *a = corner(face, 0), *b = corner(face, 1), *c = corner(face, 2);
-    Box box;
-    for (int k = 0; k < 3; ++k) {
-        box.lower[k] = std::min(a[k], std::min(b[k], c[k]));
-        box.upper[k] = std::max(a[k], std::max(b[k], c[k]));
-    }
-    return box;
-}
-
 void Triangles::check() const {
-    constexpr uint32_t exponent = 0x7f80'0000;  // of numbers that are not finite
     const auto last = static_cast<int32_t>(std::min<int64_t>(point_count - 1, std::numeric_limits<int32_t>::max()));
     const int64_t index_count = 3 * int64_t{count}, total = index_count + 3 * point_count;
     std::atomic<bool> in_range = true, finite = true;
     for_each(total, 4 * kChunk, [&](int64_t begin, int64_t end) {
-        int good = 1, number = 1;
-        for (int64_t i = begin; i < std::min(end, index_count); ++i) good &= (indices[i] >= 0) & (indices[i] <= last);
-        for (int64_t i = std::max(begin, index_count) - index_count; i < end - index_count; ++i)
-            number &= (std::bit_cast<uint32_t>(points[i]) & exponent) != exponent;
-        if (!good) in_range = false;
-        if (!number) finite = false;
+        int64_t middle = std::clamp(index_count, begin, end);
+        if (!bvh_loops().are_in_range(indices + begin, middle - begin, last)) in_range = false;
+        if (!bvh_loops().are_finite(points + std::max<int64_t>(middle - index_count, 0), end - middle)) finite = false;
     });
     if (!in_range) throw std::invalid_argument("an index is out of range");
     if (!finite) throw std::invalid_argument("a point is not finite");
@@ -83,172 +81,133 @@ void Triangles::check() const {
 TriangleBvh::TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build)
     : tree_(groups, triangles.count) {
     triangles.check();
-    nodes.resize(2 * static_cast<size_t>(triangles.count) - 1);
-    order.resize(static_cast<size_t>(triangles.count));
+    const auto count = static_cast<size_t>(triangles.count);
+    memory_ = std::make_unique_for_overwrite<BvhNode[]>(2 * count - 1);
+    order.resize(count);
     auto boxes = boxes_of(triangles, tree_.items);
-    nodes.resize(static_cast<size_t>(tree_.build(boxes.data(), leaf_size, build, nodes.data(), order.data())));
-    collapse();
-    corners_.resize(3 * order.size());
+    int32_t made = tree_.build(boxes.get(), {leaf_size, kWidth}, build, memory_.get(), order.data());
+    nodes = {memory_.get(), static_cast<size_t>(made)};
+    if (!roots().empty()) starts.assign(nodes.size(), kNoStart);
+    for (int32_t root : roots()) starts[root] = 0;
+    auto block_of_node = std::make_unique_for_overwrite<int32_t[]>(nodes.size());
+    list_blocks(block_of_node.get());
+    wide_nodes_.reserve(nodes.size() / 8 + 1);
+    children_.reserve(nodes.size() / 8 + 1);
+    add_wide(0, block_of_node.get());
+    corners_ = std::make_unique_for_overwrite<int32_t[]>(3 * count);
     for_each(triangles.count, kChunk, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
             std::copy_n(triangles.indices + 3 * int64_t{order[i]}, 3, &corners_[3 * i]);
     });
+    blocks_ = std::make_unique_for_overwrite<TriangleBlock[]>(block_count());
+    fill_faces();
     point_count_ = triangles.point_count;
-    refit_nodes(triangles.points);
+    fit(triangles);
 }
 
 void TriangleBvh::refit(const Triangles& triangles) {
     triangles.check();
     if (triangles.point_count != point_count_) throw std::invalid_argument("the number of points has changed");
-    refit_nodes(triangles.points);
+    fit(triangles);
 }
 
 // -- collapse --------------------------------------------------------------------------------------------------------
 
-// What is below a binary node: places of triangles, and whether roots of groups are among them.
-struct TriangleBvh::Subtree {
-    Places places;
-    bool is_root = false, holds_roots = false;
-
-    bool is_block() const { return places.end - places.begin <= kWidth && !holds_roots; }
-};
-
-void TriangleBvh::collapse() {
-    std::vector<Subtree> subtrees(nodes.size());
-    for (int32_t root : roots()) subtrees[root].is_root = true;
-    for (size_t n = nodes.size(); n-- > 0;) {
-        const BvhNode& node = nodes[n];
-        Subtree& subtree = subtrees[n];
-        if (node.count > 0) {
-            subtree.places = {node.child, node.child + node.count};
-            continue;
-        }
-        const Subtree &left = subtrees[n + 1], &right = subtrees[node.child];
-        subtree.places = {left.places.begin, right.places.end};
-        subtree.holds_roots = left.is_root || left.holds_roots || right.is_root || right.holds_roots;
-    }
-    if (!roots().empty()) starts.assign(nodes.size(), kNoStart);
-    wide_nodes_.reserve(nodes.size() / 8 + 1);
-    add_wide(0, subtrees);
-    if (!roots().empty() && subtrees[0].is_root) starts[0] = 0;
-    blocks_.resize(block_places_.size());
+// True if roots of groups are among the nodes below node `n`.
+bool TriangleBvh::holds_roots(int32_t n, int32_t end) const {
+    return !starts.empty() &&
+           std::any_of(&starts[n] + 1, starts.data() + end, [](int32_t start) { return start != kNoStart; });
 }
 
-int32_t TriangleBvh::add_block(Places places) {
-    block_places_.push_back(places);
-    return -static_cast<int32_t>(block_places_.size());
+// Subtrees of few faces of one group are blocks, in the order of places. Writes the number of its block, or -1, for
+// each node that is no part of a block above it.
+void TriangleBvh::list_blocks(int32_t* block_of_node) {
+    const auto total = static_cast<int32_t>(nodes.size()), limit = std::max(kSmallest, total / kSubtrees);
+    int32_t place = 0, part_end = 0;
+    sources_.reserve(nodes.size() / 2);
+    inner_.reserve(nodes.size() / 2);
+    for (int32_t n = 0; n < total;) {
+        int32_t end = end_of(nodes.data(), n), faces = count_faces(nodes.data(), n, end);
+        if (n >= part_end && end - n <= limit) {
+            parts_.push_back({sources_.size(), inner_.size()});
+            part_end = end;
+        }
+        if (faces <= kWidth && !holds_roots(n, end)) {
+            block_of_node[n] = static_cast<int32_t>(sources_.size());
+            sources_.push_back({n, place});
+            place += faces;
+            n = end;
+        } else {
+            block_of_node[n] = -1;
+            (n < part_end ? inner_ : above_).push_back(n);
+            ++n;
+        }
+    }
+    parts_.push_back({sources_.size(), inner_.size()});
+    sources_.push_back({total, place});
 }
 
 // Makes a wide node of the largest nodes below a binary one. The root of a group is a child, or the node itself.
-int32_t TriangleBvh::add_wide(int32_t node, const std::vector<Subtree>& subtrees) {
+int32_t TriangleBvh::add_wide(int32_t node, const int32_t* block_of_node) {
     auto number = static_cast<int32_t>(wide_nodes_.size());
     wide_nodes_.emplace_back();
-    sources_.resize(sources_.size() + kWidth, -1);
-    int32_t children[kWidth] = {node};
-    int count = 1;
-    auto may_open = [&](int32_t n) { return !subtrees[n].is_block() && (n == node || !subtrees[n].is_root); };
+    std::array<int32_t, kWidth> children;
+    float areas[kWidth];  // less than that of any box for nodes that stay children
+    int count = 0;
+    auto put = [&](int at, int32_t n) {
+        children[at] = n;
+        areas[at] = block_of_node[n] < 0 && (n == node || !is_root(n)) ? box_of(nodes[n]).half_area() : -1;
+    };
+    children.fill(-1);
+    put(count++, node);
     while (count < kWidth) {
-        int widest = -1;
-        for (int i = 0; i < count; ++i)
-            if (may_open(children[i]) &&
-                (widest < 0 || half_area(nodes[children[i]]) > half_area(nodes[children[widest]])))
-                widest = i;
-        if (widest < 0) break;
+        auto widest = std::max_element(areas, areas + count) - areas;
+        if (areas[widest] < 0) break;
         int32_t opened = children[widest];
-        children[widest] = opened + 1;
-        children[count++] = nodes[opened].child;
+        put(static_cast<int>(widest), opened + 1);
+        put(count++, nodes[opened].child);
     }
+    children_.push_back(children);
     wide_nodes_[number].count = count;
     for (int i = 0; i < count; ++i) {
-        const Subtree& subtree = subtrees[children[i]];
-        sources_[static_cast<size_t>(number) * kWidth + i] = children[i];
-        int32_t child = subtree.is_block() ? add_block(subtree.places) : add_wide(children[i], subtrees);
+        int32_t block = block_of_node[children[i]];
+        int32_t child = block < 0 ? add_wide(children[i], block_of_node) : -1 - block;
         wide_nodes_[number].child[i] = child;
-        if (subtree.is_root) starts[children[i]] = child;
+        if (is_root(children[i])) starts[children[i]] = child;
     }
     return number;
 }
 
+void TriangleBvh::fill_faces() {
+    for_each(static_cast<int64_t>(block_count()), kChunk / kWidth, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b)
+            for (int i = 0; i < kWidth; ++i) {
+                int32_t place = sources_[b].place + i;
+                blocks_[b].face[i] = place < sources_[b + 1].place ? order[place] : -1;
+            }
+    });
+}
+
 // -- refit -----------------------------------------------------------------------------------------------------------
 
-// Blocks and subtrees first, each by one thread, then the nodes above them from the last to the first.
-void TriangleBvh::refit_nodes(const float* points) {
-    auto limit = std::max<int32_t>(1024, static_cast<int32_t>(nodes.size()) / kSubtrees);
-    auto total = static_cast<int32_t>(nodes.size());
-    std::vector<Places> subtrees;
-    std::vector<int32_t> above;
-    for (int32_t n = 0; n < total;) {
-        int32_t end = nodes[n].count < 0 ? -nodes[n].count : n + 1;
-        if (end - n > limit) {
-            above.push_back(n++);
-        } else {
-            subtrees.push_back({n, end});
-            n = end;
-        }
-    }
-    const auto block_count = static_cast<int64_t>(blocks_.size());
-    const auto first_block = static_cast<int64_t>(subtrees.size()), chunks = (block_count + kBlocks - 1) / kBlocks;
-    for_each(first_block + chunks, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            if (i < first_block) {
-                refit_range(points, subtrees[i].begin, subtrees[i].end);
-            } else {
-                int64_t b = (i - first_block) * kBlocks;
-                for (int64_t last = std::min(b + kBlocks, block_count); b < last; ++b) fill_block(points, b);
-            }
-        }
+// Parts first, each by one thread, then the nodes above them.
+void TriangleBvh::fit(const Triangles& triangles) {
+    const BvhLoops& loops = bvh_loops();
+    const FitData data{triangles.points,
+                       static_cast<int32_t>(triangles.point_count - 1),
+                       corners_.get(),
+                       sources_.data(),
+                       nodes.data(),
+                       blocks_.get(),
+                       children_.data()->data(),
+                       wide_nodes_.data()};
+    for_each(static_cast<int64_t>(parts_.size()) - 1, 1, [&](int64_t begin, int64_t end) {
+        loops.fit_blocks(data, parts_[begin].first_block, parts_[end].first_block);
+        loops.fit_inner(nodes.data(), inner_.data(), parts_[begin].first_inner, parts_[end].first_inner);
     });
-    for (size_t i = above.size(); i-- > 0;) refit_range(points, above[i], above[i] + 1);
-    fill_wide();
-}
-
-void TriangleBvh::refit_range(const float* points, int32_t begin, int32_t end) {
-    constexpr float inf = std::numeric_limits<float>::infinity();
-    for (int32_t i = end - 1; i >= begin; --i) {
-        BvhNode& node = nodes[i];
-        V4 lower = {inf, inf, inf, inf}, upper = -lower;
-        for (int64_t k = 3 * int64_t{node.child}; k < 3 * (int64_t{node.child} + node.count); ++k) {
-            V4 p = load3(points + 3 * int64_t{corners_[k]});
-            lower = least(lower, p);
-            upper = most(upper, p);
-        }
-        if (node.count < 0) {
-            const BvhNode &left = nodes[i + 1], &right = nodes[node.child];
-            lower = least(load3(left.lower), load3(right.lower));
-            upper = most(load3(left.upper), load3(right.upper));
-        }
-        set_box(node, lower, upper);
-    }
-}
-
-void TriangleBvh::fill_wide() {
-    for_each(static_cast<int64_t>(wide_nodes_.size()), kChunk / 8, [&](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; ++n)
-            for (int i = 0; i < kWidth; ++i) {
-                bool used = i < wide_nodes_[n].count;
-                const float* lower = used ? nodes[sources_[n * kWidth + i]].lower : kNoPoint;
-                const float* upper = used ? nodes[sources_[n * kWidth + i]].upper : kNoPoint;
-                for (int k = 0; k < 3; ++k) {
-                    wide_nodes_[n].lower[k][i] = lower[k];
-                    wide_nodes_[n].upper[k][i] = upper[k];
-                }
-            }
-    });
-}
-
-void TriangleBvh::fill_block(const float* points, int64_t number) {
-    TriangleBlock& block = blocks_[number];
-    Places places = block_places_[number];
-    for (int i = 0; i < kWidth; ++i) block.face[i] = places.begin + i < places.end ? order[places.begin + i] : -1;
-    for (int half = 0; half < kWidth; half += 4)
-        for (int corner = 0; corner < 3; ++corner) {
-            V4 p[4];
-            for (int i = 0; i < 4; ++i) {
-                int64_t place = places.begin + half + i;
-                p[i] = load3(place < places.end ? points + 3 * int64_t{corners_[3 * place + corner]} : kNoPoint);
-            }
-            store_columns(p, &block.corner[corner][0][half]);
-        }
+    loops.fit_inner(nodes.data(), above_.data(), 0, above_.size());
+    for_each(static_cast<int64_t>(wide_nodes_.size()), kChunk / kWidth,
+             [&](int64_t begin, int64_t end) { loops.fit_wide(data, begin, end); });
 }
 
 }  // namespace wc

@@ -22,10 +22,15 @@ static_assert(sizeof(BvhNode) == 32);
 constexpr int kBvhDepth = 64;  // levels of the deepest tree, which is the size of the stack of a query
 constexpr int32_t kBvhMaxPrimitives = 1 << 29;
 
+struct Leaves {
+    int32_t most;       // primitives of a leaf
+    int32_t halve = 0;  // ranges of at most so many primitives are cut in half, which is fast
+};
+
 // Builds the tree of `count` boxes, at least one. Writes at most 2 * count - 1 nodes, and `order`: the number of the
 // box for each place of a leaf. Returns the number of nodes. The tree has at most `depth` levels; there must be enough
 // to cut `count` boxes in half again and again. The result depends on the arguments alone.
-using BuildBvh = int32_t(const Box* boxes, int32_t count, int32_t leaf_size, int depth, BvhNode* nodes, int32_t* order);
+using BuildBvh = int32_t(const Box* boxes, int32_t count, Leaves leaves, int depth, BvhNode* nodes, int32_t* order);
 
 // The level from which on ranges are cut in half, so that a tree has at most `depth` levels.
 int halves_begin(int32_t count, int depth);

@@ -12,8 +12,9 @@ class GroupedBvh {
     // `group_of_box` has a number for each box, or is null: then there are no groups, and one tree.
     GroupedBvh(const int32_t* group_of_box, int32_t count);
 
-    // Builds the tree, as `BuildBvh` does. The boxes are those of `items`, in that order.
-    int32_t build(const Box* boxes, int32_t leaf_size, BuildBvh* build, BvhNode* nodes, int32_t* order);
+    // Builds the tree, as `BuildBvh` does. The boxes are those of `items`, in that order. Places are in the order of
+    // leaves.
+    int32_t build(const Box* boxes, Leaves leaves, BuildBvh* build, BvhNode* nodes, int32_t* order);
 
     std::vector<int32_t> items;   // the numbers of the boxes, group by group
     std::vector<int32_t> groups;  // in ascending order

@@ -2,8 +2,11 @@
 // triangles, both with a vector for each coordinate. It is made of a binary tree (bvh.h), which kernels read that are
 // compiled for debugging or for other devices.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "warp_core/grouped_bvh.h"
@@ -32,8 +35,6 @@ struct Triangles {
     int32_t count;
     int64_t point_count;
 
-    const float* corner(int32_t face, int k) const { return points + 3 * int64_t{indices[3 * int64_t{face} + k]}; }
-    Box box(int32_t face) const;
     // Throws std::invalid_argument if an index is out of range or a point is not finite.
     void check() const;
 };
@@ -47,6 +48,11 @@ struct WideBvh {
 
 constexpr int32_t kNoStart = std::numeric_limits<int32_t>::min();
 
+// The binary node that a block is made of, and the place of its first triangle. One more is behind the last block.
+struct BlockSource {
+    int32_t node, place;
+};
+
 class TriangleBvh {
   public:
     // `groups` has a number for each triangle, or is null.
@@ -55,35 +61,37 @@ class TriangleBvh {
     // Fits all boxes to triangles that have moved. Throws as Triangles::check does, and changes nothing then.
     void refit(const Triangles& triangles);
 
-    std::vector<BvhNode> nodes;
+    std::span<BvhNode> nodes;
     std::vector<int32_t> order;   // the faces, by place in a leaf
     std::vector<int32_t> starts;  // with groups, where queries of the group below a node begin; kNoStart for others
     const std::vector<int32_t>& groups() const { return tree_.groups; }
     const std::vector<int32_t>& roots() const { return tree_.roots; }
-    WideBvh wide() const { return {wide_nodes_.data(), blocks_.data()}; }
+    WideBvh wide() const { return {wide_nodes_.data(), blocks_.get()}; }
     auto wide_node_count() const { return wide_nodes_.size(); }
-    auto block_count() const { return blocks_.size(); }
+    auto block_count() const { return sources_.size() - 1; }
 
   private:
-    struct Places {
-        int32_t begin, end;
+    // A subtree that one thread fits: its blocks, and the nodes above them, end where those of the next part begin.
+    struct Part {
+        size_t first_block, first_inner;
     };
-    struct Subtree;
 
-    void collapse();
-    int32_t add_wide(int32_t node, const std::vector<Subtree>& subtrees);
-    int32_t add_block(Places places);
-    void refit_nodes(const float* points);
-    void refit_range(const float* points, int32_t begin, int32_t end);
-    void fill_wide();
-    void fill_block(const float* points, int64_t number);
+    bool is_root(int32_t n) const { return !starts.empty() && starts[n] != kNoStart; }
+    bool holds_roots(int32_t n, int32_t end) const;
+    void list_blocks(int32_t* block_of_node);
+    int32_t add_wide(int32_t node, const int32_t* block_of_node);
+    void fill_faces();
+    void fit(const Triangles& triangles);
 
     GroupedBvh tree_;
+    std::unique_ptr<BvhNode[]> memory_;
     std::vector<WideNode> wide_nodes_;
-    std::vector<TriangleBlock> blocks_;
-    std::vector<int32_t> sources_;  // the binary node of each child of each wide node
-    std::vector<Places> block_places_;
-    std::vector<int32_t> corners_;  // the points of the faces, by place in a leaf
+    std::unique_ptr<TriangleBlock[]> blocks_;
+    std::vector<std::array<int32_t, kWidth>> children_;  // the binary node of each child of each wide node, or -1
+    std::vector<BlockSource> sources_;
+    std::vector<Part> parts_;
+    std::vector<int32_t> inner_, above_;  // nodes above blocks: those of parts, and those above parts
+    std::unique_ptr<int32_t[]> corners_;  // the points of the faces, by place in a leaf
     int64_t point_count_;
 };
 

@@ -1,0 +1,12 @@
+// The loops of trees for one instruction set: that of the file that includes this.
+#pragma once
+#include "bvh_cut_loops.h"
+#include "bvh_fit_loops.h"
+
+namespace wc {
+namespace {
+
+constexpr BvhLoops kLoops{refer, join, cut, sort_few, are_in_range, are_finite, fit_blocks, fit_inner, fit_wide};
+
+}  // namespace
+}  // namespace wc
