@@ -107,13 +107,14 @@ class Mesh(Structure):
         self.device: Device = points.device
         if self.device.is_cuda:
             capture.refuse("making a wp.Mesh", self.device)
-        check(points, indices)
         self._points, self._indices, self._velocities, self._groups = points, indices, velocities, groups
         self._bvh: TriangleBvh | GpuTriangleBvh | None = None
+        if indices.size and self.device.is_cpu:
+            self._bvh = _checked_tree(points, indices, groups, leaf_size, fast)
+        else:
+            check(points, indices)
         if indices.size and self.device.is_cuda:
             self._bvh = GpuTriangleBvh(points, indices, groups, leaf_size)
-        elif indices.size:
-            self._bvh = TriangleBvh(points, indices, groups, leaf_size, fast)
         self._tree = BvhDescriptor(self.device)
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
@@ -219,6 +220,15 @@ class Mesh(Structure):
 @cache
 def _descriptors(device: Device) -> Descriptors:
     return Descriptors(MeshData, MESH, device)
+
+
+def _checked_tree(points: array, indices: array, groups: array | None, leaf_size: int, fast: bool) -> TriangleBvh:
+    """The tree over the faces of a mesh on the CPU. Native code checks the arrays; only an error looks for its place."""
+    try:
+        return TriangleBvh(points, indices, groups, leaf_size, fast)
+    except ValueError:
+        check(points, indices)
+        raise
 
 
 def _check_device(name: str, a: array, other: array) -> None:
