@@ -1,8 +1,8 @@
 // Cuts of ranges of primitives by the surface area heuristic over bins. Each file that includes this compiles it for
 // one instruction set, so all is in an unnamed namespace.
 //
-// A cut of a large range is that of a sample of it, and along axes that are much shorter than another there is none.
-// Queries are as fast, and a range is read once for its cut and not three times.
+// A large range is cut where a sample of it is, and axes that are much shorter than another are not cut. Queries are as
+// fast, and a range is read once for its cut and not three times.
 #pragma once
 #include "bvh_loops.h"
 #include "vectors.h"

@@ -9,7 +9,7 @@ namespace {
 constexpr float kTiny = 1.0e-37f;
 constexpr float kMore = 1.0000005f, kLess = 0.9999995f;  // cover the rounding of some operations
 constexpr int kStack = kBvhDepth * kWidth;
-constexpr int kInFlight = 6;  // queries that take turns
+constexpr int kInFlight = 16;  // queries that take turns: those of a group of lanes
 
 // A child to visit: how far along the ray, or away from the point, its box begins, and its number. Distances are not
 // negative, so entries are in the order of their bits.

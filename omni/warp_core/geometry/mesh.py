@@ -223,7 +223,7 @@ def _descriptors(device: Device) -> Descriptors:
 
 
 def _checked_tree(points: array, indices: array, groups: array | None, leaf_size: int, fast: bool) -> TriangleBvh:
-    """The tree over the faces of a mesh on the CPU. Native code checks the arrays; only an error looks for its place."""
+    """The tree over the faces of a mesh on the CPU. Native code checks the arrays: see `check` for the place."""
     try:
         return TriangleBvh(points, indices, groups, leaf_size, fast)
     except ValueError:
