@@ -17,7 +17,7 @@ from ...passes.inline import inline_calls
 from ..rules.custom_rules import is_custom
 
 _WHOLE = {"_mesh_points": 0, "_mesh_velocities": 1}  # which of the two arrays each of them returns
-_ARRAYS = {"_mesh_point": 0, "_mesh_velocity": 1, **_WHOLE}  # and reads
+READS = {"_mesh_point": 0, "_mesh_velocity": 1, **_WHOLE}  # and reads
 _VECTORS = Array(Vec(3, F32), 1)
 
 
@@ -60,7 +60,7 @@ class _Loads(Rewriter):
             super().visit_call(op)
         else:
             name = _name(op.attr)
-            array = arrays[_ARRAYS[name]]
+            array = arrays[READS[name]]
             found = array if name in _WHOLE else self.b.op("load", array, self.values[op.args[1]], attr=())
             self.define(op, [found])
 
@@ -84,7 +84,7 @@ def _flat(function: Function) -> Function:
 
 
 def _is_read(op: Operation) -> bool:
-    return op.code == "call" and op.attr.is_library and _name(op.attr) in _ARRAYS
+    return op.code == "call" and op.attr.is_library and _name(op.attr) in READS
 
 
 def _name(callee: Function) -> str:
