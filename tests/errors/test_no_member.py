@@ -128,10 +128,10 @@ CASES["private"] = (
     """\
 @wp.kernel
 def k(id: wp.uint64, x: wp.array(dtype=wp.vec3)):
-    x[0] = wp.mesh_get(id)
+    x[0] = wp.mesh_eval_positions(id)
 """,
-    "wp.mesh_get",
-    ["`wp` has no member `mesh_get`", "wp.mesh_get_index"],
+    "wp.mesh_eval_positions",
+    ["`wp` has no member `mesh_eval_positions`", "wp.mesh_eval_position"],
 )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..ogn.ogn_spec import AttributeSpec
 from ..values.attribute_types import AttributeType
-from ..values.attribute_values import Value, converter, same, zero
+from ..values.attribute_values import Value, converter, is_unchanged, zero
 from ..values.bundles import merged
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Attribute:
 
     def set_if_changed(self, value: Value) -> None:
         """Store a value; nodes after this one only notice when it differs from the last."""
-        if not same(self.value, value):
+        if not is_unchanged(self.value, value):
             self.set(value)
 
     def pull(self) -> None:

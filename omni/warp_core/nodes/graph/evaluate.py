@@ -188,6 +188,8 @@ def _explain(error: BaseException) -> str:
     """Return the text for an exception: our own errors as they are, others with the line that raised them."""
     if isinstance(error, GraphError):
         return str(error)
+    if isinstance(error, MemoryError):
+        return "its result does not fit into memory"
     last = traceback.extract_tb(error.__traceback__)[-1]
     text = "".join(traceback.format_exception_only(error)).strip()  # also of an error whose text cannot be had
     return f"{text} ({last.filename}:{last.lineno})"

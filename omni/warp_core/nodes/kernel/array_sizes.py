@@ -26,7 +26,9 @@ def count_of(values: NodeValues, binding: Binding, dims: tuple[int, ...], held: 
     if shape is not None:
         return math.prod(extents(shape))
     if isinstance(length, int):
-        return max(0, length)
+        if length < 0:
+            raise GraphError(f"inputs:{name}:length is {length}; a length is at least 0")
+        return length
     if length not in (None, "", KERNEL):
         arrays = values.attributes.arrays
         if length not in arrays:

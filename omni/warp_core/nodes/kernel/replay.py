@@ -89,6 +89,7 @@ class Chain:
         self._frame = 0
         self._feeds: dict[Any, _Feed] = {}
         self._before: dict[Node, None] = {}
+        self._keeps_arrays = False
         self._outputs: list[Attribute] = []
         self._edits: list[int] = []
         self._code: dict[str, str] = {}
@@ -106,8 +107,11 @@ class Chain:
                 self._graph = None
                 return False
             wp.capture_launch(self._graph)
-        except (GraphError, wp.KernelError, TypeError, ValueError):
+        except (GraphError, wp.KernelError, TypeError, ValueError) as error:
             self._graph = None
+            if self._keeps_arrays and isinstance(error, wp.KernelError):
+                self.nodes[0].fail(str(error))  # another run would advance its arrays again
+                return True
             return False  # the evaluation of the nodes finds the one that is wrong, and tells
         for output in self._outputs:
             output.version += 1
@@ -177,6 +181,10 @@ class Chain:
         if sum(len(run.dims) * run.substeps for run in runs) > _MOST_LAUNCHES:
             raise Refused(f"it has more than {_MOST_LAUNCHES} launches in a frame")
         self._feeds, self._before = {}, {}
+        keepers = [node for node, run in zip(self.nodes, runs, strict=True) if _keeps_arrays(run)]
+        if keepers and len(self.nodes) > 1:
+            raise Refused(f"{keepers[0].path} keeps arrays, so it is replayed alone", keepers[0])
+        self._keeps_arrays = bool(keepers)
         with wp.ScopedCapture(device="cpu") as captured:
             for number, (node, run) in enumerate(zip(self.nodes, runs, strict=True)):
                 commands = _record(node, run)
@@ -195,11 +203,15 @@ class Chain:
             source = attribute.source
             if attribute.type.is_execution or source is None:
                 continue
-            if source.node in earlier:
+            origin = _origin(source)
+            if origin.port == "outputs" and origin.node in earlier:
+                if attribute.value is not origin.value:
+                    raise Refused(f"{attribute.name} of {node.path} converts the array of {origin.path}", node)
                 continue
-            if source.node in self.nodes:
+            if origin.port == "outputs" and origin.node in self.nodes:
                 raise Refused(f"{attribute.name} is part of a cycle; state:NAME carries a state without one", node)
-            self._before[source.node] = None
+            if origin.node not in self.nodes:
+                self._before[origin.node] = None
             self._add_feeds(attribute, run, commands)
 
     def _add_feeds(self, attribute: Attribute, run: Run, commands: list[Any]) -> None:
@@ -221,6 +233,13 @@ class Chain:
             key = attribute.source, attribute.type, binding.type, binding.attribute
             feed = self._feeds.setdefault(key, _Feed(attribute, binding, attribute.value))
             feed.targets.append((command, index))
+
+
+def _origin(source: Attribute) -> Attribute:
+    """The attribute at the begin of a chain of connected inputs, or the source itself."""
+    while source.port == "inputs" and source.source is not None:
+        source = source.source
+    return source
 
 
 def _named(run: Run) -> set[str]:
@@ -268,6 +287,11 @@ def _check(node: Node, run: Run, binding: Binding) -> None:
         raise Refused(f"{name} is an array of {kind.base}", node)
     if run.values.companion(binding.name, "counter"):
         raise Refused(f"{name} has a counter, which the host reads", node)
+
+
+def _keeps_arrays(run: Run) -> bool:
+    """True if a node has arrays that live between frames: running it twice in a frame is not running it once."""
+    return any(binding.state for step in run.program.steps for binding in step.bindings)
 
 
 def _record(node: Node, run: Run) -> list[Any]:

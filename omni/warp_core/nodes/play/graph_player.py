@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from pxr import Usd
+from pxr import Sdf, Usd
 
 from ...arrays.array import array
 from ...usd.output_layer import OutputLayer, SampleLayer
@@ -46,7 +46,7 @@ def open_player(
     settings = Settings(frames, fps, device, nodes=list(nodes))
     log = Log(lambda text: None)
     if isinstance(scene, Usd.Stage):
-        player = Player.of(scene, settings, log)
+        player = Player.of(_private_view(scene, scene.GetSessionLayer()), settings, log)
     else:
         player = Player.open(os.fspath(scene), settings, log)
     return GraphPlayer(player, trust)
@@ -62,6 +62,8 @@ class GraphPlayer:
     def __init__(self, player: Player, trust: bool):
         self._trust = trust
         self._values: dict[str, Any] = {}  # of `set`
+        self._session = Sdf.Layer.CreateAnonymous()  # as it was before the first frame
+        self._session.TransferContent(player.stage.GetSessionLayer())
         self._callbacks: list[tuple[str, Callback]] = []
         self._schedule: Schedule | None = None
         self._frame: int | None = None
@@ -112,7 +114,7 @@ class GraphPlayer:
             attribute = self._attribute(path)
             if attribute.version != self._seen.get((path, callback)):
                 self._seen[path, callback] = attribute.version
-                callback(path, attribute.value)
+                callback(path, _copied(attribute.value))
         return frame
 
     def play(self, count: int | None = None) -> None:
@@ -138,7 +140,7 @@ class GraphPlayer:
         """
         old = self._player
         self.close()
-        self._start(Player.of(old.stage, old.settings, old.host.log, old.path))
+        self._start(Player.of(_private_view(old.stage, self._session), old.settings, old.host.log, old.path))
         for path, value in list(self._values.items()):
             self.set(path, value)
 
@@ -147,12 +149,12 @@ class GraphPlayer:
         return self._player.loaded.nodes()
 
     def get(self, path: str) -> Any:
-        """Return the value of an attribute as it is now.
+        """Return the value of an attribute as it is now; arrays are copies.
 
         Raises:
             KeyError: There is no such attribute; the text says which names are similar.
         """
-        return self._typed(path)[1]
+        return _copied(self._typed(path)[1])
 
     def array(self, path: str, device: Any = "cpu") -> array:
         """Return the value of an array attribute as a new `wp.array` of its element type, such as `wp.vec3`.
@@ -171,20 +173,33 @@ class GraphPlayer:
     def set(self, path: str, value: Any) -> None:
         """Set an input of a node. A connection or animation of it no longer counts.
 
+        A new text of a Kernel node (`inputs:codeStr`) compiles in the background; its last good text runs until then.
+
         Raises:
             KeyError: There is no such attribute.
-            ValueError: The value does not fit its type.
+            ValueError: The value does not fit its type, or the attribute is no input.
+            ConsentError: It is the code of a node, and the stage was opened without `trust=True`.
         """
         attribute = self._attribute(path)
         kind = attribute.resolved
+        if attribute.port != "inputs":
+            raise ValueError(f"{path} is not an input; nodes set their outputs and states themselves")
         try:
-            attribute.set(coerce(value, kind))
+            value = _copied(coerce(value, kind))
         except ValueTypeError as error:
             raise ValueError(f"{path} ({kind}): {error}") from None
+        if attribute.base_name == "codeStr" and self._player.has_code(attribute.node.path):
+            self._set_code(attribute.node.path, value)
+        attribute.set(value)
         self._player.disconnect(attribute)
         if self._schedule is not None:
             self._schedule.share(attribute)
         self._values[path] = value
+
+    def _set_code(self, node: str, text: str) -> None:
+        if not self._trust:
+            raise ConsentError([code for code in self._player.codes if code.node == node])
+        self._player.set_code(node, text)
 
     def on_change(self, path: str, callback: Callback) -> None:
         """Call `callback(path, value)` after each frame in which an attribute of a node has got a value.
@@ -216,7 +231,7 @@ class GraphPlayer:
     def _start(self, player: Player) -> None:
         if not self._trust and (missing := consent.missing(player.codes)):
             raise ConsentError(missing)
-        player.host.code = {code.node: code.text for code in player.codes}
+        player.take_code()
         self._player, self._samples = player, SampleLayer()
         self._frame = None
         self._seen: dict[tuple[str, Callback], int] = {}
@@ -240,7 +255,21 @@ class GraphPlayer:
         if attribute is not None:
             return attribute.resolved, attribute.value
         prim, _, name = path.partition(".")
+        if not name:
+            raise KeyError(f"{path!r} names no attribute; write it behind a point, as in /World/Mesh.points")
         try:
             return self._player.host.store.read(prim, name)
         except GraphError as error:
             raise KeyError(f"{path}: {error}") from None
+
+
+def _private_view(stage: Usd.Stage, session: Sdf.Layer) -> Usd.Stage:
+    """Return a stage of the same layers with a session layer of its own, which takes prims that a play makes."""
+    own = Sdf.Layer.CreateAnonymous()
+    own.TransferContent(session)
+    return Usd.Stage.Open(stage.GetRootLayer(), own, stage.GetPathResolverContext())
+
+
+def _copied(value: Value) -> Value:
+    """Return a value that stays as it is: nodes write into their arrays again in the next frame."""
+    return value.copy() if isinstance(value, np.ndarray) else value

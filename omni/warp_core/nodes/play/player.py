@@ -109,8 +109,7 @@ class Player:
         Raises OutputError when the target cannot be written. An exception, Ctrl-C included, leaves no file behind.
         """
         began = time.perf_counter()
-        self.host.code = {code.node: code.text for code in self.codes}
-        self.host.files = {(code.node, name): path for code in self.codes for name, path in code.files}
+        self.take_code()
         with collector.paused():
             schedule = Schedule(self.loaded.graphs, self.host)
         failed_before = len(self.host.log.errors)
@@ -135,18 +134,27 @@ class Player:
             failed=bool(failed_before or self.host.log.errors),
         )
 
+    def take_code(self) -> None:
+        """Let the nodes run their code, and read the files that belong to it. The caller has the user's consent."""
+        self.host.code = {code.node: code.text for code in self.codes}
+        self.host.files = {(code.node, name): path for code in self.codes for name, path in code.files}
+
+    def has_code(self, path: str) -> bool:
+        """True if the node at `path` runs code."""
+        return any(code.node == path for code in self.codes)
+
     def set_code(self, path: str, text: str) -> None:
         """Give the Kernel node at `path` another text, also between frames of a play. The caller consents to it.
 
         The node runs its last good text until the new one is compiled. Raises SettingsError if there is no such node.
         """
-        if path not in self.host.code and path not in {code.node for code in self.codes}:
+        if not self.has_code(path):
             raise SettingsError(f"{path} is no node that runs code")
         attribute = self.loaded.attribute(f"{path}.inputs:codeStr")
         assert attribute is not None
         attribute.set(text)
         self.codes = [replace(code, text=text) if code.node == path else code for code in self.codes]
-        self.host.code[path] = text
+        self.host.code = {**self.host.code, path: text}  # a new one, so that replays of all copies of the node end
 
     def disconnect(self, attribute: Attribute) -> None:
         """Let an attribute keep its value: neither its connections nor its animation count any longer."""

@@ -106,7 +106,7 @@ class GraphBuilder:
             raise ValueError(f"{name!r} must start with inputs:, outputs: or state:")
         prim = self._node(node)
         declared = from_sdf(kind) or parse(kind)
-        if declared.is_paths:
+        if declared.sdf == "rel":
             prim.CreateRelationship(name, True)
         else:
             _create(prim, name, declared)
@@ -114,6 +114,21 @@ class GraphBuilder:
         if value is not None:
             self.set(path, value)
         return path
+
+    def variable(self, name: str, kind: str, value: Any) -> None:
+        """Give the graph a variable, which ReadVariable and WriteVariable find by its name.
+
+        Raises:
+            ValueError: The name or the type cannot be used, or the value does not fit.
+        """
+        declared = from_sdf(kind) or parse(kind)
+        if not declared.is_plain or not Sdf.Path.IsValidIdentifier(name):
+            raise ValueError(f"a variable {name!r} of type {kind} cannot be")
+        try:
+            held = to_usd(coerce(value, declared), declared.sdf)
+        except ValueTypeError as error:
+            raise ValueError(f"variable {name} ({kind}): {error}") from None
+        _create(self.stage.GetPrimAtPath(self.path), f"graph:variable:{name}", declared).Set(held)
 
     def set(self, path: str, value: Any) -> None:
         """Set an attribute of a node: a number, text, array, or a prim path or list of them for a target.
@@ -145,6 +160,9 @@ class GraphBuilder:
             raise ValueError(f"{target} is not an input")
         if converter(given, taken) is None:
             raise ValueError(f"{target} ({taken}) cannot take {source} ({given})")
+        if taken.sdf == "rel":
+            prim.CreateRelationship(name, True).SetTargets([Sdf.Path(source)])
+            return
         input_ = _create(prim, name, taken)
         if taken.is_execution:
             input_.AddConnection(source)

@@ -21,7 +21,7 @@ import numpy as np
 from ..graph.database import Database
 from ..graph.node_graph import Attribute, GraphError, Node
 from ..values.attribute_types import BASES, MATRICES, AttributeType, parse
-from ..values.attribute_values import Value, converter, same
+from ..values.attribute_values import Value, converter, is_unchanged
 
 LARGEST = 1 << 27  # array or text that a node makes; one wrong number in a scene must not take all memory
 _DIGITS = re.compile(r"(\d+)")
@@ -303,5 +303,5 @@ def store(output: Attribute, result: Typed) -> None:
     if not output.type.is_any:
         result = converted(Typed(result.value, result.type, output.name), output.type, "as its type is fixed")
         output.set_if_changed(result.value)
-    elif output.resolved != result.type or not same(output.value, result.value):
+    elif output.resolved != result.type or not is_unchanged(output.value, result.value):
         output.set(result.value, result.type)

@@ -162,6 +162,15 @@ def same(a: Value, b: Value) -> bool:
     return a == b or (a != a and b != b)
 
 
+def is_unchanged(before: Value, value: Value) -> bool:
+    """True if `value` is what an attribute has held since `before` was stored.
+
+    An array in the same memory may have been written to since, as Kernel nodes do in each frame, and counts as changed.
+    """
+    arrays = isinstance(before, np.ndarray) and isinstance(value, np.ndarray)
+    return not (arrays and np.may_share_memory(before, value)) and same(before, value)
+
+
 def _saturated(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`values` as `dtype`; floats beyond an integer's range give its limit, NaN gives 0."""
     if dtype.kind == "b":

@@ -70,6 +70,11 @@ def frozen(value: Value) -> Value:
     return view
 
 
+def kept(value: Value) -> Value:
+    """Return a value that stays: a read-only copy of an array that can be written to, anything else as it is."""
+    return frozen(value.copy()) if isinstance(value, np.ndarray) and value.flags.writeable else value
+
+
 def prims_bundle(prims: list[Bundle]) -> Bundle:
     """Return the bundle that has each of `prims` as a child: prim0, prim1 and so on."""
     return Bundle(children={f"prim{i}": prim for i, prim in enumerate(prims)})

@@ -6,7 +6,7 @@ from ...graph.attribute import GraphError
 from ...graph.database import Database
 from ...graph.node_graph import Node
 from ...values.attribute_values import converter
-from ...values.bundles import EMPTY, Bundle, Item
+from ...values.bundles import EMPTY, Bundle, Item, kept
 from ..declaration import node_type
 
 
@@ -75,7 +75,7 @@ class InsertAttribute:
         source = db.node.get_attribute("inputs:attrToInsert")
         if source.value is None:
             raise GraphError("inputs:attrToInsert has no value; connect it")
-        added = Item(source.resolved, source.value)
+        added = Item(source.resolved, kept(source.value))
         db.outputs.data = db.inputs.data.value.having({db.inputs.outputAttrName: added})
         return True
 
@@ -98,7 +98,9 @@ class BundleConstructor:
     def compute(db: Database) -> bool:
         """Put it together."""
         inputs = ((name, db.node.get_attribute(full)) for name, full in dynamic_names(db.node, "inputs").items())
-        items = {name: Item(a.resolved, a.value) for name, a in inputs if a.value is not None and not a.type.is_bundle}
+        items = {
+            name: Item(a.resolved, kept(a.value)) for name, a in inputs if a.value is not None and not a.type.is_bundle
+        }
         db.outputs.bundle = Bundle(items)
         return True
 
