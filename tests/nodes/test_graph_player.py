@@ -142,6 +142,7 @@ def test_a_range_is_needed(stage):
 
 BUILDS = {
     "type": (lambda g: g.node("a", "omni.graph.nodes.ReadTim"), "ReadTime"),
+    "taken": (lambda g: g.node("time", "omni.graph.nodes.ReadTime"), "/G/time already"),
     "name": (lambda g: g.node("a b", "omni.graph.nodes.ReadTime"), "not a name"),
     "input": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriodd=1), "framePeriod"),
     "value": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriod="x"), "framePeriod"),

@@ -166,6 +166,13 @@ def test_a_negative_length_is_refused(make_scene, play):
     assert any("inputs:x:length is -2" in error for error in result.log.errors)
 
 
+def test_negative_substeps_are_refused(make_scene, play):
+    attributes = "    custom double inputs:t = 1\n    custom float[] outputs:x\n    custom int inputs:substeps = -3\n"
+    text = COUNT.replace("DTYPE", "float").replace("BODY", "1.0")
+    result = play(make_scene(kernel("a", text, attributes + "    custom int inputs:dim1 = 3"), frames="0:0"))
+    assert any("inputs:substeps is -3" in error for error in result.log.errors)
+
+
 def test_builders_connect_bundles_and_make_variables():
     stage = Usd.Stage.CreateInMemory()
     graph = wp.nodes.GraphBuilder(stage, "/G")

@@ -75,7 +75,7 @@ def _compute(db: Any, state: KernelState) -> None:
     state.run = None
     run = Run(program, values, state.memory, state.structures)
     try:
-        run.perform(max(0, db.inputs.substeps))
+        run.perform(_substeps(db))
     except (CompileError, InternalError) as error:  # neither gets better by trying again
         state.program, state.error = None, ProgramError(str(error))
         raise state.error from None
@@ -87,6 +87,13 @@ def _compute(db: Any, state: KernelState) -> None:
     state.status.replay = "launched"
     state.run = run
     run.publish(lambda about, text: _warn_once(db, state, about, text))
+
+
+def _substeps(db: Any) -> int:
+    count: int = db.inputs.substeps
+    if count < 0:
+        raise GraphError(f"inputs:substeps is {count}; it must be at least 0")
+    return count
 
 
 def _program(db: Any, state: KernelState, values: NodeValues) -> Program:

@@ -296,7 +296,7 @@ def from_json(text: str, where: str = "<ogn>", prefix: str = "", base: Path | No
     try:
         root = json.loads(text, object_pairs_hook=_one_key)
     except (ValueError, RecursionError) as error:
-        raise OgnError(where, [str(error)]) from None
+        raise OgnError(where, [f"is not JSON that can be read: {error}"]) from None
     return from_dict(root, where, prefix, base)
 
 

@@ -75,7 +75,7 @@ class GraphBuilder:
             values: Values of its inputs, by name; `set` sets those whose names are no Python names.
 
         Raises:
-            ValueError: There is no such type or input, or a value does not fit.
+            ValueError: There is no such type or input, a value does not fit, or the name is taken.
         """
         node_type = self._registry.find(type_name)
         if node_type is None:
@@ -83,6 +83,8 @@ class GraphBuilder:
         if not Sdf.Path.IsValidIdentifier(name):
             raise ValueError(f"{name!r} is not a name for a prim: letters, digits and _ only")
         path = f"{self.path}/{name}"
+        if self.stage.GetPrimAtPath(path):
+            raise ValueError(f"there is a prim {path} already; choose another name, or use set and attribute on it")
         prim = self.stage.DefinePrim(path, "OmniGraphNode")
         _author(prim, "node:type", "token", type_name, custom=False)
         _author(prim, "node:typeVersion", "int", node_type.spec.version, custom=False)
