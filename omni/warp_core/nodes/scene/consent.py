@@ -6,7 +6,6 @@ changes by one character, or comes from another file of other content, has to be
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,7 +42,7 @@ class Code:
     def digest(self) -> str:
         """SHA-256 of the bytes in hexadecimal, and of the paths of other files if there are any."""
         listed = "".join(f"\0{name}={path}" for name, path in self.files)
-        return hashlib.sha256(self.data + listed.encode("utf-8", "surrogatepass")).hexdigest()
+        return consented_code.digest(self.text + listed)
 
 
 def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
