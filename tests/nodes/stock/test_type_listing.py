@@ -8,7 +8,7 @@ from omni.warp_core import cli
 from omni.warp_core.nodes.play import console
 from omni.warp_core.nodes.stock import node_registry
 from omni.warp_core.nodes.stock.type_listing import all_specs
-from tools import node_pages
+from tools import type_pages
 
 
 @pytest.fixture
@@ -24,17 +24,17 @@ def run(capsys):
 
 
 def test_the_page_shows_the_types_of_the_host():
-    assert node_pages.PAGE.read_text() == node_pages.page(), "run python -m tools.docs"
+    assert type_pages.PAGE.read_text() == type_pages.page(), "run python -m tools.docs"
 
 
 def test_the_page_names_every_type_once():
-    named = re.findall(r"^\| `([\w.]+)` \|", node_pages.page(), flags=re.MULTILINE)
+    named = re.findall(r"^\| `([\w.]+)` \|", type_pages.page(), flags=re.MULTILINE)
     assert len(named) == len(set(named))
     assert set(named) == {node_type.spec.name for node_type in node_registry.standard()}
 
 
 def test_stock_types_have_one_declaration_each():
-    names = [t.spec.name for family in node_pages.builtin_nodes.FAMILIES for t in family.TYPES]
+    names = [t.spec.name for family in type_pages.builtin_nodes.FAMILIES for t in family.TYPES]
     assert len(names) == len(set(names))
 
 

@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "node-types.md"
 INTRO = """\
 # Node types
 
-This page is written by `tools/node_pages.py` from the declarations in `omni/warp_core/nodes/stock`; edit those.
+This page is written by `tools/type_pages.py` from the declarations in `omni/warp_core/nodes/stock`; edit those.
 
 `omni-warp nodes` prints these types in a terminal, and `omni-warp nodes NAME` the attributes of one. Names, versions
 and attributes are those of Kit. An attribute without a type here takes its type from what is connected to it.
