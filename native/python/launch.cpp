@@ -29,11 +29,12 @@ enum Slot {
     kMaxBlocks,
     kBlockDim,
     kInterpret,
+    kSerial,
     kSlots
 };
-constexpr const char* kSlotNames[kSlots] = {"kernel",      "dim",        "inputs",    "outputs",  "adj_inputs",
-                                            "adj_outputs", "device",     "stream",    "adjoint",  "record_tape",
-                                            "record_cmd",  "max_blocks", "block_dim", "interpret"};
+constexpr const char* kSlotNames[kSlots] = {"kernel",      "dim",        "inputs",    "outputs",   "adj_inputs",
+                                            "adj_outputs", "device",     "stream",    "adjoint",   "record_tape",
+                                            "record_cmd",  "max_blocks", "block_dim", "interpret", "serial"};
 
 struct Module {
     std::array<PyObject*, kSlots> names;
@@ -96,7 +97,8 @@ bool unset_or(PyObject* value, PyObject* expected) { return !value || value == e
 
 bool is_plain_call(const Slots& s) {
     return is_list(s[kInputs]) && is_list(s[kOutputs]) && is_empty(s[kAdjInputs]) && is_empty(s[kAdjOutputs]) &&
-           unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) && unset_or(s[kInterpret], Py_False);
+           unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) && unset_or(s[kInterpret], Py_False) &&
+           unset_or(s[kSerial], Py_None);
 }
 
 // The id of the device of a name: 0 for "cpu", n + 1 for "cuda:n", -1 if Python has to find out.

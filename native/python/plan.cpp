@@ -362,6 +362,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_dim", &Plan::block_dim)
         .def_rw("whole_blocks", &Plan::whole_blocks)
+        .def_rw("serial", &Plan::serial)
         .def_rw("promised", &Plan::promised)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)

@@ -156,6 +156,7 @@ class Plan {
     int device_id;
     int block_dim;              // launches with other blocks have another plan; 0 if blocks make no difference
     bool whole_blocks = false;  // the kernel works in blocks: launches consist of whole ones
+    bool serial = false;        // threads run one after the other
     bool promised = false;      // on a GPU there is code for launches whose arrays are as promised
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;

@@ -209,7 +209,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         if (tiny) return;
         task.busy_ns = now_ns() - start;
     } else {
-        bool alone = accumulation_.in_order && (accumulation_.order_dependent || overlap);
+        bool alone = serial || (accumulation_.in_order && (accumulation_.order_dependent || overlap));
         let_interrupts_in();
         auto go_on = [](void* task) { return static_cast<Task*>(task)->go_on(); };
         without_gil([&] { parallel_for(g.threads, task.chunk, run_part, &task, go_on, alone); });

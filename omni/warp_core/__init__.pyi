@@ -336,7 +336,8 @@ def kernel(func: Callable[..., Any]) -> Kernel:
     Args:
         func: the function; absent when options are given.
         **options: `lanes` is the number of SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so
-            much that lanes do not pay). `enable_backward` says whether gradients may be asked for. `module_options` are
+            much that lanes do not pay). `serial` says whether the threads of a CPU launch run one after the other, in
+            the order of their indices. `enable_backward` says whether gradients may be asked for. `module_options` are
             those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
             block of a launch. It may be a pair of that and the least number of blocks that must fit into a
             multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and
@@ -846,7 +847,7 @@ class indexedarray4d(array4d[_D]):
         ...
 ref = Annotated[_R, 'ref']
 
-def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), outputs: Sequence[Any]=(), adj_inputs: Sequence[Any]=(), adj_outputs: Sequence[Any]=(), device: Device | str | None=None, stream: Any=None, adjoint: builtins.bool=False, record_tape: builtins.bool=True, record_cmd: builtins.bool=False, max_blocks: int=0, block_dim: int | None=256, interpret: builtins.bool=False) -> Any:
+def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), outputs: Sequence[Any]=(), adj_inputs: Sequence[Any]=(), adj_outputs: Sequence[Any]=(), device: Device | str | None=None, stream: Any=None, adjoint: builtins.bool=False, record_tape: builtins.bool=True, record_cmd: builtins.bool=False, max_blocks: int=0, block_dim: int | None=256, interpret: builtins.bool=False, serial: builtins.bool | None=None) -> Any:
     """Run a kernel once for every index of a grid.
 
     Args:
@@ -861,11 +862,10 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
             a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; has no effect.
-        block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
-            in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
-            other, the number of threads must be a multiple of it.
-        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays
-            on the host, from which what has changed is copied back.
+        block_dim: how many threads a block has, 1 to 1024. On the CPU it matters to kernels that work in blocks only.
+            If threads of a block share memory or wait for each other, the number of threads must be a multiple of it.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays.
+        serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
         adj_outputs: the same for `outputs`.

@@ -478,6 +478,7 @@ class Plan:
     @property
     def block_dim(self) -> int: ...
     whole_blocks: bool  # launches consist of whole blocks
+    serial: bool  # threads run one after the other
     promised: bool  # whether there is code for a GPU that relies on what `promised` says
     @property
     def variants(self) -> tuple[int, ...]:
@@ -632,6 +633,7 @@ def launch(
     max_blocks: int = 0,
     block_dim: int = 256,
     interpret: bool = False,
+    serial: bool | None = None,
 ) -> Launch | None:
     """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", "cuda:0" to "cuda:9", or an
     object with an int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`.

@@ -88,7 +88,7 @@ class Artifact(NamedTuple):
     for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
     do without; debug code tells by itself, and adjoints run after their kernels. `counts`
-    says what the kernel counts with 32-bit integers.
+    says what the kernel counts with 32-bit integers. `serial`: on a CPU, threads must run one after the other.
     """
 
     kernel: str
@@ -110,6 +110,7 @@ class Artifact(NamedTuple):
     whole_blocks: bool = False
     needed: tuple[Need, ...] = ()
     counts: Counts = Counts()
+    serial: bool = False
 
 
 class CompileRequest(NamedTuple):
@@ -134,6 +135,7 @@ class CompileRequest(NamedTuple):
         block_dim: how many threads a block has, for kernels that work in blocks.
         native: whether native code runs functions of the library that it has, such as queries of meshes, in release
             mode on CPUs.
+        serial: on a CPU, whether threads run one after the other, so that each sees what earlier ones wrote.
     """
 
     kernel: Kernel
@@ -150,6 +152,7 @@ class CompileRequest(NamedTuple):
     gpu: GpuOptions = GpuOptions()
     block_dim: int = DEFAULT_BLOCK_DIM
     native: bool = True
+    serial: bool = False
 
     @property
     def subject(self) -> str:
@@ -258,6 +261,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
     built = _take_built(request)
     made["ir"] = fn = built.primal if built else _lowered_for(request)
+    request = request._replace(serial=_is_serial(request, fn))
     watch.lap("front")
     primal = fn if request.adjoint else None
     reverse = built.adjoint if built else _reverse(request, fn) if request.adjoint else None
@@ -278,7 +282,8 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         made["ir"] = fn = _stage("passes.barrier_fission").split(fn)
         watch.lap("blocks")
     emit = _stage("codegen.cpu.cpu_kernel")
-    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions, native)
+    additions, lanes = ("atomic", 1) if request.serial else (request.additions, request.lanes or 0)
+    options = emit.EmitOptions(lanes, request.inner_contiguous, request.flat, additions, native, request.serial)
     made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
     watch.lap("emit")
     _stage("codegen.toolchain")
@@ -304,7 +309,23 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         milliseconds=watch.milliseconds,
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
+        serial=request.serial,
     )
+
+
+def _is_serial(request: CompileRequest, fn: Any) -> bool:
+    """True if the threads of a kernel must run one after the other: it was asked for, or they wait for each other."""
+    if request.serial or request.target.is_gpu:
+        return request.serial
+    has_any = _stage("ir.interp.block_runner").has_any
+    if not (has_any(fn, frozenset(("loop",))) and has_any(fn, frozenset(("atomic",)))):
+        return False
+    return _stage("ir.analysis.thread_exchange").waiting_loop(_flat(fn)) is not None
+
+
+def _flat(fn: Any) -> Any:
+    """A kernel with all calls inlined."""
+    return _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, lambda callee: True))
 
 
 def _native_functions(request: CompileRequest) -> frozenset[str]:
@@ -319,7 +340,7 @@ def _private(request: CompileRequest) -> str:
     told.
     """
     told = request.adjoint or not request.target.is_gpu or request.gpu.disjoint
-    if request.additions == "atomic" or not told:
+    if request.additions == "atomic" or request.serial or not told:
         return "none"
     return "one" if request.adjoint == "shared" else "all"
 
@@ -426,8 +447,7 @@ def effects(kernel: Kernel) -> Any:
 
     def find() -> Any:
         fn = _lowered(kernel.primal, kernel.transform)
-        flat = _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, lambda callee: True))
-        return _stage("ir.analysis.effects").effects(fn, flat)
+        return _stage("ir.analysis.effects").effects(fn, _flat(fn))
 
     return with_large_stack(find, kernel.subject)
 
@@ -523,6 +543,7 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
 
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
     _refuse_blocks(f"the gradient of {request.subject}", fn)
+    _refuse_exchange(request, fn)
     given = _stage("front.gradients.library_rules").library_gradient
     return _stage("autodiff.vjp.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
 
@@ -535,6 +556,16 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
             "it: tape.record_func(backward, arrays)"
         )
         raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
+
+
+def _refuse_exchange(request: CompileRequest, fn: Any) -> None:
+    """Raise if a thread may read what an earlier one wrote: an adjoint would have to know what that was."""
+    if not _is_serial(request, fn):
+        return
+    read = _stage("ir.analysis.thread_exchange").exchange(_flat(fn), request.adjoint == "shared")
+    if read is not None:
+        reason = "threads run one after the other, and this may read what an earlier thread wrote: no gradient yet"
+        raise NotDifferentiable(reason, read)
 
 
 def report_refusal(subject: str, why: PassError) -> CompileError:

@@ -121,6 +121,12 @@ OPTIONS: dict[str, Option] = {
         "The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is "
         "$OMNI_WARP_CUDA_DRIVER, else the system's.",
     ),
+    "serial": Option(
+        False,
+        _bool,
+        "True if the threads of CPU launches run one after the other, in the order of their indices, so that each "
+        "sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order.",
+    ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),
         _directory,
@@ -257,6 +263,7 @@ class _Config(ModuleType):
 # For readers and type checkers; the values are the defaults of `OPTIONS`.
 mode: str
 num_threads: int
+serial: bool
 kernel_cache_dir: str | None
 settings_dir: str | None
 kernel_cache_size: int

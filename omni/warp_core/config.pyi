@@ -26,6 +26,8 @@ num_threads: int
 """Threads that a CPU launch may use; 0 takes every core."""
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
+serial: bool
+"""True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
 kernel_cache_dir: str | None
 """Folder for compiled kernels, reused by later runs; None disables the disk cache. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None

@@ -373,7 +373,7 @@ def test_wrong_options():
 def test_help_shows_the_signature():
     names = list(inspect.signature(wp.launch).parameters)
     assert names[:4] == ["kernel", "dim", "inputs", "outputs"]
-    assert names[-1] == "interpret"
+    assert names[-1] == "serial"
     example = doctest.DocTestParser().get_doctest(wp.launch.__doc__, {"wp": wp, "np": np}, "launch", None, None)
     assert len(example.examples) >= 4
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0

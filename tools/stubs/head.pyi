@@ -354,6 +354,7 @@ def launch(
     max_blocks: int = 0,
     block_dim: int | None = 256,
     interpret: builtins.bool = False,
+    serial: builtins.bool | None = None,
 ) -> Any: ...
 
 # -- functions that the compiler itself understands -------------------------------------------------------------------

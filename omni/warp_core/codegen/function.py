@@ -45,7 +45,8 @@ class EmitOptions:
     dimension. flat: lanes run over the flattened launch grid rather than its last dimension. It is for launches whose
     last dimension is shorter than a group of lanes. The grid must have less than 2**31 threads. additions: how
     atomic additions of floats reach memory: "atomic", "logged", or "ordered": logged so that results do not depend on
-    how a launch is divided. native: functions of the library that native code runs, by name.
+    how a launch is divided. native: functions of the library that native code runs, by name. serial: each thread sees
+    what earlier ones wrote.
     """
 
     lanes: int = 0
@@ -53,6 +54,7 @@ class EmitOptions:
     flat: bool = False
     additions: str = "atomic"
     native: frozenset[str] = frozenset()
+    serial: bool = False
 
 
 @dataclass(frozen=True)

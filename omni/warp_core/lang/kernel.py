@@ -107,6 +107,7 @@ class Kernel(Definition):
         self._plans: dict[Any, Any] = {}  # by options; launches/plans.py fills it
         self.overloads: dict[tuple[Type, ...], Kernel] = {}
         self._derived: dict[Transform, Kernel] = {}
+        self._in_order: dict[bool, Kernel] = {}  # by the option `serial`
 
     @property
     def key(self) -> str:
@@ -166,6 +167,12 @@ class Kernel(Definition):
             self._derived.setdefault(transform, DerivedKernel(self, transform))
         return self._derived[transform]
 
+    def with_serial(self, serial: bool) -> Kernel:
+        """The kernel with another choice of whether its threads run one after the other."""
+        if serial not in self._in_order:
+            self._in_order.setdefault(serial, KernelVariant(self, serial))
+        return self._in_order[serial]
+
     # -- identity -----------------------------------------------------------------------------------------------
 
     @property
@@ -223,6 +230,14 @@ class KernelInstance(_KernelView):
         """The name in error messages, with the types."""
         types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
         return f"{self._of.subject} for ({types})"
+
+
+class KernelVariant(_KernelView):
+    """A kernel with another value of the option `serial`."""
+
+    def __init__(self, of: Kernel, serial: bool):
+        super().__init__(of, of._parameters)
+        self.options = {**of.options, "serial": serial}
 
 
 class DerivedKernel(_KernelView):
@@ -308,7 +323,8 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
     Args:
         func: the function; absent when options are given.
         **options: `lanes` is the number of SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so
-            much that lanes do not pay). `enable_backward` says whether gradients may be asked for. `module_options` are
+            much that lanes do not pay). `serial` says whether the threads of a CPU launch run one after the other, in
+            the order of their indices. `enable_backward` says whether gradients may be asked for. `module_options` are
             those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
             block of a launch. It may be a pair of that and the least number of blocks that must fit into a
             multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and

@@ -18,6 +18,7 @@ _NAMES = (
     "cuda_max_registers",
     "module_options",
     "grid_stride",
+    "serial",
 )
 _LANES = (1, 2, 4, 8, 16, 32)  # up to two of the widest registers
 _REGISTERS = (16, 255)  # that NVIDIA's assembler can keep a thread to
@@ -26,6 +27,7 @@ _REGISTERS = (16, 255)  # that NVIDIA's assembler can keep a thread to
 # any value is taken.
 MODULE_DEFAULTS: dict[str, Any] = {
     "mode": None,
+    "serial": None,
     "enable_backward": True,
     "max_unroll": 16,
     "fast_math": False,
@@ -47,6 +49,7 @@ MODULE_DEFAULTS: dict[str, Any] = {
 }
 _MODULE_CHOICES: dict[str, tuple[Any, ...]] = {  # None: as `wp.config` says
     "mode": (None, "release", "debug"),
+    "serial": (None, False, True),
     "enable_backward": (None, False, True),
     "lineinfo": (None, False, True),
     "cuda_output": (None, "ptx", "cubin"),
@@ -73,8 +76,15 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     if own is not None and not isinstance(own, Mapping):
         raise TypeError(f"module_options: expected a dict of options, got {own!r}")
     check_module_options(own or {})
+    check_serial(options.get("serial"))
     bounds = options.get("launch_bounds")
     return options if bounds is None else {**options, "launch_bounds": _bounds(bounds)}
+
+
+def check_serial(value: Any) -> None:
+    """Raise TypeError unless a choice of `serial` is a bool, or None for no choice."""
+    if value not in (None, False, True):
+        raise TypeError(f"serial: expected True, False or None, got {value!r}")
 
 
 def check_module_options(options: Mapping[str, Any]) -> None:

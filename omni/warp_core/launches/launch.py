@@ -18,6 +18,7 @@ from ..dispatch.call_site import code_of
 from ..dispatch.operation import KernelLaunch, execute
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
+from ..lang.kernel_options import check_serial
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
 from .kernel_errors import KernelError
@@ -52,6 +53,7 @@ def _launch(
     max_blocks: int = 0,
     block_dim: int | None = 256,
     interpret: bool = False,
+    serial: bool | None = None,
 ) -> Any:
     """Run a kernel once for every index of a grid.
 
@@ -67,11 +69,10 @@ def _launch(
             a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; has no effect.
-        block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
-            in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
-            other, the number of threads must be a multiple of it.
-        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays
-            on the host, from which what has changed is copied back.
+        block_dim: how many threads a block has, 1 to 1024. On the CPU it matters to kernels that work in blocks only.
+            If threads of a block share memory or wait for each other, the number of threads must be a multiple of it.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays.
+        serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
         adj_outputs: the same for `outputs`.
@@ -96,13 +97,13 @@ def _launch(
     _check_kernel(kernel)
     where = launch_device(kernel, device, stream, record_cmd)
     if stream is not None and where.is_cuda:
-        rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret
+        rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret, serial
         with ScopedStream(stream, sync_enter=False):
             return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     if config.print_launches:
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
-    instance = instance_for(kernel, args) if kernel.is_generic else kernel
+    kernel, instance = _chosen(kernel, args, serial)
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
@@ -117,6 +118,15 @@ def _launch(
         if _explains_itself(why):  # native code then drops this line too, so the traceback ends at the caller's line
             raise why.with_traceback(None) from None
         raise
+
+
+def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None) -> tuple[Kernel, Kernel]:
+    """The kernel that a launch remembers its plan for, and its instance for the arguments."""
+    instance = instance_for(kernel, args) if kernel.is_generic else kernel
+    check_serial(serial)
+    if serial is None:
+        return kernel, instance
+    return (instance.with_serial(serial),) * 2
 
 
 def _explains_itself(error: BaseException) -> bool:

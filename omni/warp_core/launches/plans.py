@@ -53,6 +53,7 @@ class Options(NamedTuple):
     device: int = 0  # the number of the device
     block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
+    serial: bool = False  # whether threads run one after the other
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
 
 
@@ -93,7 +94,7 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     blocks = block_dim if block_dim != DEFAULT_BLOCK_DIM and (device.is_cuda or works_in_blocks(kernel)) else 0
     found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks)
     if device.is_cpu:
-        return found
+        return found._replace(serial=_is_serial(kernel))
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
 
 
@@ -102,6 +103,11 @@ def _told(kernel: Kernel, name: str) -> Any:
     own = (kernel.options.get("module_options") or {}).get(name)
     told = own if own is not None else module_option(kernel, name)
     return told if told is not None else getattr(config, name)
+
+
+def _is_serial(kernel: Kernel) -> bool:
+    own = kernel.options.get("serial")
+    return bool(_told(kernel, "serial") if own is None else own)
 
 
 def works_in_blocks(kernel: Kernel) -> bool:
@@ -211,6 +217,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
             assemble=options.assemble,
         ),
         block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
+        serial=options.serial,
     )
 
 
@@ -302,10 +309,16 @@ def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
 
 def _compile(request: CompileRequest, key: str) -> LoadedKernel:
     artifact = compile(request)
+    if artifact.serial and not request.serial:
+        _note(request, "its threads wait for each other, so they run one after the other")
     kernel_cache.store(key, artifact)
     stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
     _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
     return LoadedKernel(artifact)
+
+
+def _note(request: CompileRequest, what: str) -> None:
+    config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: {what}")
 
 
 def _tell(request: CompileRequest, what: str) -> None:
@@ -353,7 +366,7 @@ class PlanMaker:
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)
-        self.plan.whole_blocks = artifact.whole_blocks
+        self.plan.whole_blocks, self.plan.serial = artifact.whole_blocks, artifact.serial
         self.plan.set_needed(artifact.needed)
         self.plan.set_counts(*artifact.counts)
         self.add(variant, loaded)
@@ -442,6 +455,6 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "verify_fp", "deterministic", "lineinfo", "cuda_output"):
+for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)

@@ -63,7 +63,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     lanes = WARP if whole_warps(fn) else lanes
     shared = ModuleState(target, options, lanes)
     shared.emit_callee = emit_call
-    totals = gathered(fn)
+    totals = frozenset() if options.serial else gathered(fn)
     found = _additions(fn, options.additions, totals)
     stencils, numbers = following(fn, found.operations, arity(fn), totals)
     in_place = options.inner_contiguous and not options.flat

@@ -1,0 +1,194 @@
+"""Locks, tickets, lists and queues in kernels: they end, and lose nothing."""
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+N = 3000
+
+
+@wp.kernel
+def spin_lock(lock: wp.array(dtype=int), total: wp.array(dtype=int)):
+    while wp.atomic_cas(lock, 0, 0, 1) != 0:
+        pass
+    total[0] = total[0] + 1
+    wp.atomic_exch(lock, 0, 0)
+
+
+@wp.kernel
+def opened_by_a_store(lock: wp.array(dtype=int), total: wp.array(dtype=int)):
+    while True:
+        if wp.atomic_exch(lock, 0, 1) == 0:
+            break
+    total[0] = total[0] + 1
+    lock[0] = 0
+
+
+@wp.kernel
+def opened_inside(lock: wp.array(dtype=int), total: wp.array(dtype=int)):
+    done = False
+    while not done:
+        if wp.atomic_cas(lock, 0, 0, 1) == 0:
+            total[0] = total[0] + 1
+            wp.atomic_exch(lock, 0, 0)
+            done = True
+
+
+@wp.func
+def acquire(lock: wp.array(dtype=int), i: int):
+    while wp.atomic_cas(lock, i, 0, 1) == 1:
+        continue
+
+
+@wp.func
+def release(lock: wp.array(dtype=int), i: int):
+    wp.atomic_exch(lock, i, 0)
+
+
+@wp.kernel
+def locks_of_elements(lock: wp.array(dtype=int), total: wp.array(dtype=int)):
+    i = wp.tid() & 3
+    acquire(lock, i)
+    total[i] = total[i] + 1
+    release(lock, i)
+
+
+@wp.kernel
+def ticket(taken: wp.array(dtype=int), called: wp.array(dtype=int), total: wp.array(dtype=int)):
+    mine = wp.atomic_add(taken, 0, 1)
+    while called[0] != mine:
+        pass
+    total[0] = total[0] + 1
+    wp.atomic_add(called, 0, 1)
+
+
+@wp.kernel
+def ticket_by_atomics(taken: wp.array(dtype=int), called: wp.array(dtype=int), total: wp.array(dtype=int)):
+    mine = wp.atomic_add(taken, 0, 1)
+    while wp.atomic_add(called, 0, 0) != mine:
+        pass
+    total[0] = total[0] + 1
+    wp.atomic_add(called, 0, 1)
+
+
+@wp.kernel
+def push(head: wp.array(dtype=int), next: wp.array(dtype=int)):
+    i = wp.tid()
+    top = head[0]
+    while True:
+        next[i] = top
+        found = wp.atomic_cas(head, 0, top, i)
+        if found == top:
+            break
+        top = found
+
+
+@wp.kernel
+def insert(keys: wp.array(dtype=wp.uint32), counts: wp.array(dtype=int), given: wp.array(dtype=wp.uint32)):
+    key = given[wp.tid()]
+    slot = int(key * wp.uint32(2654435761) >> wp.uint32(22))
+    while True:
+        found = wp.atomic_cas(keys, slot, wp.uint32(0), key)
+        if found == wp.uint32(0) or found == key:
+            break
+        slot = (slot + 1) & 1023
+    wp.atomic_add(counts, slot, 1)
+
+
+@wp.kernel
+def work_queue(taken: wp.array(dtype=int), out: wp.array(dtype=int)):
+    while True:
+        item = wp.atomic_add(taken, 0, 1)
+        if item >= out.shape[0]:
+            break
+        out[item] = item * item
+
+
+def ints(n, value=0):
+    return wp.full(n, value, dtype=int, device="cpu")
+
+
+def launched(kernel, args, n=N):
+    wp.launch(kernel, dim=n, inputs=args, device="cpu")
+
+
+@pytest.mark.parametrize("kernel", [spin_lock, opened_by_a_store, opened_inside], ids=lambda kernel: kernel.name)
+def test_locks(kernel):
+    lock, total = ints(1), ints(1)
+    launched(kernel, [lock, total])
+    assert total.list() == [N] and lock.list() == [0]
+
+
+def test_locks_of_elements():
+    lock, total = ints(4), ints(4)
+    launched(locks_of_elements, [lock, total])
+    assert total.list() == [N // 4] * 4
+
+
+@pytest.mark.parametrize("kernel", [ticket, ticket_by_atomics], ids=lambda kernel: kernel.name)
+def test_tickets(kernel):
+    taken, called, total = ints(1), ints(1), ints(1)
+    launched(kernel, [taken, called, total])
+    assert [a.list() for a in (taken, called, total)] == [[N]] * 3
+
+
+def test_a_list_holds_all_that_was_pushed():
+    head, next = ints(1, -1), ints(N)
+    launched(push, [head, next])
+    at, following, found = head.list()[0], next.numpy(), []
+    while at >= 0 and len(found) <= N:
+        found.append(int(at))
+        at = following[at]
+    assert sorted(found) == list(range(N))
+
+
+def test_a_hash_table_counts_as_numpy():
+    given = np.random.default_rng(3).integers(1, 500, N).astype(np.uint32)
+    keys, counts = wp.zeros(1024, dtype=wp.uint32, device="cpu"), ints(1024)
+    launched(insert, [keys, counts, given])
+    expected = dict(zip(*(a.tolist() for a in np.unique(given, return_counts=True))))
+    assert {k: n for k, n in zip(keys.list(), counts.list()) if n} == expected
+
+
+def test_a_queue_hands_out_each_item_once():
+    taken, out = ints(1), ints(N)
+    launched(work_queue, [taken, out], 64)
+    assert np.array_equal(out.numpy(), np.arange(N) ** 2)
+
+
+def test_only_threads_that_wait_run_one_after_the_other():
+    waiting = [spin_lock, opened_by_a_store, locks_of_elements, ticket, ticket_by_atomics]
+    wp.load_module(__name__)
+    for kernel in (*waiting, opened_inside, push, insert, work_queue):
+        assert kernel._plans and all(plan.serial == (kernel in waiting) for plan in kernel._plans.values()), kernel
+
+
+def test_a_note_says_that_threads_wait(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    monkeypatch.setattr(wp.config, "verbose", True)
+
+    @wp.kernel
+    def one_by_one(lock: wp.array(dtype=int)):
+        while wp.atomic_cas(lock, 0, 0, 1) != 0:
+            pass
+        lock[0] = 0
+
+    launched(one_by_one, [ints(1)])
+    printed = capsys.readouterr()
+    assert "threads wait for each other" in printed.out + printed.err
+
+
+def test_gradients_through_a_lock_are_refused():
+    @wp.kernel
+    def guarded(lock: wp.array(dtype=int), x: wp.array(dtype=float), total: wp.array(dtype=float)):
+        while wp.atomic_cas(lock, 0, 0, 1) != 0:
+            pass
+        total[0] = total[0] * x[wp.tid()]
+        wp.atomic_exch(lock, 0, 0)
+
+    x = wp.ones(4, dtype=float, device="cpu", requires_grad=True)
+    total = wp.ones(1, dtype=float, device="cpu", requires_grad=True)
+    with wp.Tape() as tape, pytest.raises(wp.CompileError, match="gradient of kernel `guarded`"):
+        launched(guarded, [ints(1), x, total], 4)
+    assert not tape.launches
