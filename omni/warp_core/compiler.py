@@ -273,6 +273,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     native = _native_functions(request)
     passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request))
     made["ir"] = fn = pipeline.run(fn, passes, primal)
+    _tell_races(request, fn)
     written = _stage("ir.analysis.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
     counts = _stage("passes.counts").counts(fn)
@@ -321,6 +322,15 @@ def _is_serial(request: CompileRequest, fn: Any) -> bool:
     if not (has_any(fn, frozenset(("loop",))) and has_any(fn, frozenset(("atomic",)))):
         return False
     return _stage("ir.analysis.thread_exchange").waiting_loop(_flat(fn)) is not None
+
+
+def _tell_races(request: CompileRequest, fn: Any) -> None:
+    """Warn of likely races between the threads of a kernel as the user wrote it."""
+    if request.serial or request.adjoint or request.transform:
+        return
+    races = _stage("ir.analysis.likely_races").likely_races(fn)
+    places = [(user_loc(race.store.loc), race.message) for race in races]
+    _stage("front.warnings").tell(request.kernel, [(at.file, at.line, message) for at, message in places if at])
 
 
 def _flat(fn: Any) -> Any:

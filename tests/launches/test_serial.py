@@ -87,6 +87,7 @@ def test_the_last_dimension_runs_fastest(shape):
     assert np.array_equal(a.numpy(), expected)
 
 
+@pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")  # of a race
 def test_the_nearest_setting_decides(monkeypatch):
     seen = {}
     for setting in (None, False, True):
