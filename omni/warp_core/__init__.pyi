@@ -155,6 +155,10 @@ _Numbers = Sequence[Any] | np.ndarray[Any, Any] | _Components[Any, Any]
 
 class _Components(Generic[_S, _L]):
 
+    @classmethod
+    def from_ptr(cls, ptr: int) -> Self:
+        ...
+
     def __len__(self) -> int:
         ...
 
@@ -219,6 +223,18 @@ class _Vector(_Flat[_S, _L]):
 _Row = TypeVar('_Row')
 
 class _Matrix(_Components[_S, _L], Generic[_S, _L, _Row]):
+
+    def get_row(self, index: int) -> _Row:
+        ...
+
+    def set_row(self, index: int, values: Any) -> None:
+        ...
+
+    def get_col(self, index: int) -> Any:
+        ...
+
+    def set_col(self, index: int, values: Any) -> None:
+        ...
 
     def __iter__(self) -> Iterator[_Row]:
         ...

@@ -17,6 +17,8 @@ ROWS = {
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),
+    "ctype_of": ("lang.values.ctypes_views", "ctype_of"),
+    "value_at": ("lang.values.ctypes_views", "value_at"),
     "device_of": ("devices.device", "device_of"),
     "gpu_plan_maker": ("launches.plan_cuda", "GpuPlanMaker"),
     "interpret": ("interpreter.run", "run"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 from .annotations import open_type
@@ -14,7 +15,9 @@ __all__ = ["ArrayAnnotation", "fixedarray"]
 
 
 def check_ndim(ndim: Any) -> int:
-    """`ndim` as an int from 1 to 4; raises ValueError otherwise."""
+    """`ndim`, or that of `Literal[ndim]`, as an int from 1 to 4; raises ValueError otherwise."""
+    if typing.get_origin(ndim) is typing.Literal:
+        (ndim,) = typing.get_args(ndim)
     if not isinstance(ndim, int) or not 1 <= ndim <= MAX_NDIM:
         raise ValueError(f"arrays have 1 to {MAX_NDIM} dimensions, got ndim={ndim!r}")
     return ndim

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from ... import _native
+from ...late_bound import late
 from .. import semantics
 from ..types import Packed, parse_type
 from .scalars import SCALAR_CLASSES, operand, plain_number, scalar_type_of
@@ -39,6 +40,13 @@ def _is_number(value: Any) -> bool:
     return plain_number(value) is not None
 
 
+class ComponentCType:
+    """The type of `ctypes` that a component has, as an attribute of a class of values."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return late("ctype_of")(owner.__wc_type__.scalar)
+
+
 class Components(_native.Value, metaclass=_native.ValueClass):
     """Base of vectors, matrices, quaternions and transforms.
 
@@ -51,6 +59,7 @@ class Components(_native.Value, metaclass=_native.ValueClass):
     _wp_scalar_type_: ClassVar[type]
     _length_: ClassVar[int]
     _shape_: ClassVar[tuple[int, ...]]
+    _type_ = ComponentCType()
     # lengths of sequence arguments that together give the components
     _parts: ClassVar[tuple[tuple[int, ...], ...]] = ()
 
@@ -103,6 +112,18 @@ class Components(_native.Value, metaclass=_native.ValueClass):
         if s.is_int and isinstance(number, float) and scalar_type_of(value) is None:
             raise TypeError(f"{cls.__name__}() takes {name} components, got the float {number!r} at {index}")
         return semantics.convert(number, s)
+
+    @classmethod
+    def from_ptr(cls, ptr: int) -> Any:
+        """Return a copy of the value at an address in memory.
+
+        Args:
+            ptr: the address of the first component; there must be a value of this type.
+
+        Raises:
+            ValueError: the address is 0.
+        """
+        return late("value_at")(cls, ptr)
 
     def _operand(self, value: Any) -> Any:
         """Return a scalar operand as a number in range, or None for others. Raises TypeError if a cast is needed."""
@@ -213,6 +234,22 @@ class Matrix(Components):
         if isinstance(value, Components):
             return list(value._leaves())
         return [x for row in value for x in (Matrix._flatten(row) if hasattr(row, "__len__") else (row,))]
+
+    def get_row(self, index: int) -> Any:
+        """Return a row as a vector."""
+        return self[index]
+
+    def set_row(self, index: int, values: Any) -> None:
+        """Replace a row by a vector or a sequence of as many numbers."""
+        self[index] = values
+
+    def get_col(self, index: int) -> Any:
+        """Return a column as a vector."""
+        return self[:, index]
+
+    def set_col(self, index: int, values: Any) -> None:
+        """Replace a column by a vector or a sequence of as many numbers."""
+        self[:, index] = values
 
     def __str__(self) -> str:
         cols = self._shape_[1]
