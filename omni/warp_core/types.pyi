@@ -259,7 +259,7 @@ def type_is_quaternion(t: Any) -> Any:
     """
 
 def type_is_scalar(t: Any) -> Any:
-    """True if a type is one of numbers; `bool` is none.
+    """True if a type is one of numbers. `bool` is not.
 
     Args:
         t: a type.

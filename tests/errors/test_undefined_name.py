@@ -16,16 +16,6 @@ def k(x: wp.array(dtype=float), n: int):
         "totl",
         ["`totl` is not defined", "total"],
     ),
-    "builtin_without_prefix": (
-        """\
-@wp.kernel
-def k(x: wp.array(dtype=float), n: int):
-    i = wp.tid()
-    x[i] = where(n > 0, 1.0, 2.0)
-""",
-        "where",
-        ["wp.where"],
-    ),
     "unknown": (
         """\
 @wp.kernel

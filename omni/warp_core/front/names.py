@@ -40,23 +40,18 @@ def name(cx: Context, node: ast.Name) -> Front:
     found = lookup(cx, node.id)
     if found is _MISSING:
         close = nearest(node.id, [*cx.env, *cx.globals, *cx.cells, *USABLE])
-        public = f"wp.{node.id}" if registry.public(node.id) else ""
-        raise cx.error(
-            "undefined-name",
-            f"`{node.id}` is not defined",
-            node,
-            candidates=[public] if public else close,
-        )
+        raise cx.error("undefined-name", f"`{node.id}` is not defined", node, candidates=close)
     return captured(cx, found, node)
 
 
 def lookup(cx: Context, name: str) -> Any:
-    """The Python object a free name stands for, or _MISSING."""
+    """The Python object a free name stands for, or _MISSING. A name that nothing else defines may be a builtin's."""
     if name in cx.cells:
         return cx.cells[name]
     if name in cx.globals:
         return cx.globals[name]
-    return getattr(builtins, name, _MISSING)
+    found = getattr(builtins, name, _MISSING)
+    return registry.public(name) or _MISSING if found is _MISSING else found
 
 
 def captured(cx: Context, obj: Any, node: ast.AST) -> Front:

@@ -17,7 +17,7 @@ import operator
 import typing
 from collections.abc import Callable
 from functools import cached_property
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..eager.array_view import ArrayCells
@@ -25,7 +25,7 @@ from ..lang.annotations import type_of
 from ..lang.generics import Reference, plain, unify
 from ..lang.kernel import Definition, Function
 from ..lang.ref_params import changed, changes_arguments
-from ..lang.registry import Builtin
+from ..lang.registry import Builtin, public
 from ..lang.types import F32, I32, Packed, Scalar, Type
 from ..lang.values.value_classes import python_type
 
@@ -125,6 +125,12 @@ def rewrite(definition: Definition, meaning: RewriteContext, converts_arguments:
     return made
 
 
+def _bare_builtins(code: CodeType) -> dict[str, Any]:
+    """The builtins of the language that a function may mean by their names alone."""
+    names = (name for name in code.co_names if not hasattr(builtins, name))
+    return {name: found for name in names if (found := public(name)) is not None}
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, definition: Definition, meaning: RewriteContext):
         func = definition.func
@@ -132,7 +138,7 @@ class _Rewriter(ast.NodeTransformer):
         captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
         self.definition, self.meaning = definition, meaning
         self.references = [name for name, t in definition.params if isinstance(t, Reference)]
-        self.namespace: dict[str, Any] = {**func.__globals__, **captured}
+        self.namespace: dict[str, Any] = {**_bare_builtins(func.__code__), **func.__globals__, **captured}
         tree = definition.source.tree()
         stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         self.locals = stored | {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}

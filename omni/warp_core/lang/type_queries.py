@@ -80,7 +80,7 @@ def type_is_float(t: Any) -> bool:
 
 
 def type_is_scalar(t: Any) -> bool:
-    """True if a type is one of numbers; `bool` is none.
+    """True if a type is one of numbers. `bool` is not.
 
     Args:
         t: a type.

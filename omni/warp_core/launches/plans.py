@@ -261,7 +261,10 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     now = content_hash.meaning(kernel)
     first = _meanings.get(kernel)
     if first is None:
-        first = _meanings[kernel] = CaptureSnapshot(now, Constants(content_hash.definitions(kernel)))
+        made = CaptureSnapshot(now, Constants(content_hash.definitions(kernel)))
+        yield
+        _meanings[kernel] = made  # code that could not be made runs nowhere, so the kernel may still change
+        return
     names = content_hash.changed_names(kernel, first.parts, now) if first.parts != now else []
     if not names:
         yield
