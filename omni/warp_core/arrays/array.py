@@ -23,6 +23,7 @@ from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
+from ..lang.values.scalars import int32
 from . import array_data, dlpack, elements, grad_binding, keepalive, layouts, transfer
 from .accumulate import move_gradient
 from .array_operators import Arithmetic
@@ -32,6 +33,7 @@ from .indexed_array import indexedarray
 from .interchange import Exchange, Memory
 from .layouts import Layout
 from .reshaping import Reshaping
+from .selections import has_selection, indices_of, is_selection
 
 __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
 
@@ -51,8 +53,8 @@ def _on_cpu(data: Any) -> bool:
     return not isinstance(data, array) or data.device.is_cpu
 
 
-def _is_array(x: Any) -> bool:
-    return isinstance(x, _native.ArrayBase)
+def _is_integer(key: Any) -> bool:
+    return hasattr(key, "__index__") and not is_selection(key)
 
 
 def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned: bool) -> Any:
@@ -404,9 +406,10 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def __getitem__(self, key: Any) -> Any:
         """A view for slices and missing indices, the element for one integer per dimension.
 
-        With one-dimensional int32 arrays among the indices it is an indexed array: see `wp.indexedarray`.
+        `None` makes a dimension of one element. With lists, masks or int32 arrays among the indices, each for one
+        dimension, it is an indexed array: see `wp.indexedarray`.
         """
-        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+        if has_selection(key):
             return self._indexed(key)
         layout = layouts.index(self._layout(), key)
         if layout.shape:
@@ -425,12 +428,19 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     def _indexed(self, key: Any) -> indexedarray:
         keys = layouts.expand(key, self.ndim)
-        view = self[tuple(slice(None) if _is_array(k) else k for k in keys)]
-        return indexedarray(view, [k if _is_array(k) else None for k in keys if not hasattr(k, "__index__")])
+        if None in [k for k in keys if not is_selection(k)]:
+            raise TypeError("array indices are integers, slices and ... beside selections, got None")
+        view = self[tuple(slice(None) if is_selection(k) else k for k in keys)]
+        chosen = [self._chosen(k, d) if is_selection(k) else None for d, k in enumerate(keys) if not _is_integer(k)]
+        return indexedarray(view, chosen)
+
+    def _chosen(self, selection: Any, dimension: int) -> array:
+        found = indices_of(selection, self.shape[dimension], dimension)
+        return found if isinstance(found, array) else array(found, dtype=int32, device=self.device)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Assign an element, fill a view with one, or copy into a view an array or sequence of its shape."""
-        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+        if has_selection(key):
             self._indexed(key)[...] = value
             return
         layout = layouts.index(self._layout(), key)

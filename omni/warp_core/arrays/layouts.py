@@ -83,15 +83,20 @@ def _meet(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
 
 
 def index(layout: Layout, key: Any) -> Layout:
-    """The view that `array[key]` selects; dimensions with an integer index disappear.
+    """The view that `array[key]` selects. Dimensions with an integer index disappear, `None` makes one.
 
     Raises:
-        IndexError: If an index is out of range or there are too many.
-        TypeError: If an index is no integer, slice or Ellipsis.
+        IndexError: If an index is out of range or there are too many, or the view has too many dimensions.
+        TypeError: If an index is no integer, slice, Ellipsis or None.
     """
     shape, strides, offset = [], [], layout.offset
-    keys = expand(key, len(layout.shape))
-    for i, (k, extent, stride) in enumerate(zip(keys, layout.shape, layout.strides)):
+    dimensions = enumerate(zip(layout.shape, layout.strides))
+    for k in expand(key, len(layout.shape)):
+        if k is None:
+            shape.append(1)
+            strides.append(layout.strides[-1])
+            continue
+        i, (extent, stride) = next(dimensions)
         at = select(k, extent, i)
         if isinstance(at, int):
             offset += at * stride
@@ -99,6 +104,8 @@ def index(layout: Layout, key: Any) -> Layout:
         shape.append(len(at))
         strides.append(stride * at.step)
         offset += at.start * stride if len(at) else 0
+    if len(shape) > MAX_NDIM:
+        raise IndexError(f"this index makes {len(shape)} dimensions; arrays have up to {MAX_NDIM}")
     return Layout(tuple(shape), tuple(strides), offset)
 
 
@@ -117,13 +124,14 @@ def select(key: Any, extent: int, dimension: int) -> Any:
 
 
 def expand(key: Any, ndim: int) -> tuple[Any, ...]:
-    """`key` as one index per dimension."""
+    """`key` as one index per dimension, with `None` where it makes one."""
     keys = list(key) if isinstance(key, tuple) else [key]
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
-    if len(keys) - len(dots) > ndim or len(dots) > 1:
+    taken = sum(k is not None and k is not Ellipsis for k in keys)
+    if taken > ndim or len(dots) > 1:
         raise IndexError(f"{len(keys)} indices for an array of {ndim} dimensions")
     at = dots[0] if dots else len(keys)
-    return (*keys[:at], *(slice(None),) * (ndim - len(keys) + len(dots)), *keys[at + 1 :])
+    return (*keys[:at], *(slice(None),) * (ndim - taken), *keys[at + 1 :])
 
 
 def infer_shape(shape: Any, size: int) -> tuple[int, ...]:
