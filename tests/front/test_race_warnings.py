@@ -63,6 +63,11 @@ def red_black(x: Floats, color: int):
         x[i] = 0.5 * (x[i - 1] + x[i + 1])
 
 
+def own_row(seen: wp.array2d(dtype=int), keys: Ints):
+    i = wp.tid()
+    seen[i, keys[i]] = seen[i, keys[i]] + 1
+
+
 def pairs(x: Floats):
     i = wp.tid()
     x[2 * i] = x[2 * i + 1]
@@ -120,7 +125,7 @@ def test_a_likely_race_is_told_at_its_line(function, line, message):
 
 @pytest.mark.parametrize(
     "function",
-    [last_one, first_thread, permuted, moved, flag, red_black, pairs, atomics, other_array, one_thread],
+    [last_one, first_thread, permuted, moved, flag, red_black, own_row, pairs, atomics, other_array, one_thread],
     ids=lambda function: function.__name__,
 )
 def test_what_may_be_meant_is_not_told(function):

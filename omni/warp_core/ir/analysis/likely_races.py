@@ -53,7 +53,8 @@ class _Finder:
         value, made = store.args[-1], store.args[-1].op
         is_one = all(i not in self.varying for i in _indices(store))
         is_affine = all(i in self.forms or i not in self.varying for i in _indices(store))
-        if value not in self.varying or (is_affine and not is_one) or made is None or made.code not in ("add", "sub"):
+        is_own = self._is_own(store) or (is_affine and not is_one)
+        if value not in self.varying or is_own or made is None or made.code not in ("add", "sub"):
             return ""
         terms = [_before(v, "cast") for v in made.args]
         read = [v for v in terms if v.op in self.loads and self._is_same_place(v.op, store)]
@@ -61,6 +62,12 @@ class _Finder:
         if len(read) != 1 or not (is_one or self.invariant.issuperset(added)):
             return ""
         return f"threads with the same index overwrite each other's sums: write `+=` or wp.atomic_add, {_WAY_OUT}"
+
+    def _is_own(self, store: Operation) -> bool:
+        """True if no two threads have the same indices."""
+        dimensions = {op.attr[1] for op in self.kernel.body.walk() if op.code == "tid"}
+        covered = {self.forms[i].injective_dimension for i in _indices(store) if i in self.forms}
+        return len(dimensions) == 1 and covered >= set(range(*dimensions))
 
     def _neighbour(self, store: Operation) -> str:
         """`a[i] = a[i - 1] + ...`."""
