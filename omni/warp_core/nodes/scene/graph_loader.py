@@ -25,6 +25,7 @@ from ..stock.node_registry import Registry
 from ..values.attribute_types import ANY, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
+from .misspelt_names import misspelt
 
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
 _BUNDLE_PORTS = tuple(f"{port}_" for port in PORTS)
@@ -224,6 +225,9 @@ def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: L
                 _plain_property(prim.GetAttribute(name), attribute, loaded)
             else:
                 _property(prim.GetProperty(name), name, node, loaded)
+    for name, meant in misspelt(node, names).items():
+        text = f"the node type {type_name} has no such input, so nothing reads it; did you mean {meant}?"
+        graph.host.log.warning(f"{path}.{name}", text)
 
 
 def _value(prim: Usd.Prim, names: list[str], name: str, kind: type) -> Any:
