@@ -19,7 +19,7 @@ FOLLOWS = {
     "one array": ("    i = wp.tid()\n    x = b[i % 2] + float(i)\n", "", 5),
     "number": ("    i = wp.tid()\n    x = a[i]\n", "custom int inputs:dim1 = 2\n", 2),
     "no threads": ("    i = wp.tid()\n    x = a[i]\n", "custom int inputs:dim1 = 0\n", 0),
-    "array by name": ("    i = wp.tid()\n    x = a[i]\n", 'custom token inputs:dimSource = "b"\n', 5),
+    "array by name": ("    i = wp.tid()\n    x = b[i]\n", 'custom token inputs:dimSource = "b"\n', 5),
     "product in two": ("    i, j = wp.tid()\n    x = a[i]\n", 'custom token inputs:dimSource = "a * b"\n', 15),
     "product in one": ("    i = wp.tid()\n    x = float(i)\n", 'custom token inputs:dimSource = "a*b*a"\n', 45),
     "shape": (

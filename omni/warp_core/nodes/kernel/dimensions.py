@@ -134,7 +134,19 @@ def _inferred(values: NodeValues, use: KernelUse) -> tuple[int, ...]:
 
 def empty_input(name: str) -> str:
     """Return the error for an input array without elements where some are needed."""
-    return f"inputs:{name} is empty and nothing is connected to it; connect it, give it a value, or mark it as optional"
+    return (
+        f"inputs:{name} is empty and nothing is connected to it; connect it, give it a value, or let the kernel do "
+        f"without: custom bool inputs:{name}:optional = true"
+    )
+
+
+def beyond_end(kernel: str, array: str, extent: int, threads: int) -> str:
+    """Return the error for a kernel whose threads index an array behind its end."""
+    return (
+        f"kernel `{kernel}` runs {threads} threads, and each uses the element of `{array}` at its own index, but "
+        f"`{array}` has {extent}; run at most {extent} threads (inputs:dim1, inputs:dimSource), or compare the index "
+        f"in the kernel: if i >= {array}.shape[0]: return"
+    )
 
 
 def _indexed(values: NodeValues, use: KernelUse, dimension: int) -> Iterator[tuple[str, int]]:

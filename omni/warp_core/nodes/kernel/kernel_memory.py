@@ -85,7 +85,8 @@ class Memory:
 def _numbers(values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
     """The elements of an input array. Raises GraphError if it has none and the launch would read them."""
     numbers = values.numbers(name)
-    if len(numbers) or binding.optional or 0 in dims or values.has_source(name):
+    may_be_empty = binding.optional or values.is_optional(name) or 0 in dims or values.has_source(name)
+    if len(numbers) or may_be_empty:
         return numbers
     raise GraphError(empty_input(name))
 

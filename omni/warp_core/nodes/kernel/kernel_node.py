@@ -8,6 +8,7 @@ program runs until there is a better one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ from .kernel_structures import Structures
 from .kit_code import consented_text
 from .node_values import NodeValues, dynamic
 from .program import Program, Request, uses_to_run
+
+_DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
 
 
 @dataclass
@@ -138,12 +141,18 @@ def settled_run(db: Any, state: KernelState) -> Run | None:
 def _request(db: Any, values: NodeValues) -> Request:
     text = _text(db)
     file = f"{db.node.get_prim_path()}.inputs:{'codeFile' if db.inputs.codeProvider == 'file' else 'codeStr'}"
-    host = getattr(db, "host", None)
-    device = host.device if host is not None else db.inputs.device
     kernels = tuple(db.inputs.kernels)
     uses = _uses(text, kernels)
     rank = rank_of(values, uses[0]) if uses and uses[0].is_struct else 0
-    return Request(text, file, kernels, rank, values.attributes, records_text(db), device)
+    return Request(text, file, kernels, rank, values.attributes, records_text(db), _device(db))
+
+
+def _device(db: Any) -> str:
+    """The device of the play, or in Kit that of the node. Raises GraphError."""
+    host, own = getattr(db, "host", None), db.inputs.device
+    if not _DEVICE.fullmatch(own):
+        raise GraphError(f"inputs:device is {own!r}; it must be cpu, or a GPU such as cuda:0")
+    return own if host is None else str(host.device)
 
 
 def _uses(text: str, kernels: tuple[str, ...]) -> tuple[KernelUse, ...]:

@@ -12,7 +12,7 @@ import omni.warp_core as wp
 
 from ..graph.node_graph import GraphError
 from .array_sizes import view_shape
-from .dimensions import launch_dims
+from .dimensions import beyond_end, launch_dims
 from .kernel_bindings import Binding
 from .kernel_memory import Memory
 from .kernel_structures import Structures, follows_arrays
@@ -80,11 +80,26 @@ class Run:
     def _arguments(self, step: Step, dims: Dims) -> list[Any]:
         structs = self.program.structs
         given = [self._argument(binding, dims) for binding in step.bindings]
+        if 0 not in dims:
+            self._check_extents(step, dims, given)
         if structs is None:
             return given
         for binding, value in zip(step.bindings, given, strict=True):
             setattr(structs[1 if binding.target else 0], binding.name, value)
         return list(structs)
+
+    def _check_extents(self, step: Step, dims: Dims, given: list[Any]) -> None:
+        """Raise GraphError if threads would use elements behind the end of an array."""
+        indexed: dict[str, list[tuple[int, int]]] = {}
+        for (port, name), position, d in step.use.indexed:
+            if d < len(dims) and d not in step.use.compared:
+                indexed.setdefault(f"{port}:{name}" if port else name, []).append((position, d))
+        for binding, value in zip(step.bindings, given, strict=True):
+            port = "outputs:" if binding.target else "inputs:"
+            for position, d in indexed.get(f"{port}{binding.name}" if step.use.is_struct else binding.name, ()):
+                is_unset = not value.size and (binding.optional or self.values.is_optional(binding.source))
+                if dims[d] > value.shape[position] and not is_unset:
+                    raise GraphError(beyond_end(step.use.name, binding.name, value.shape[position], dims[d]))
 
     def _argument(self, binding: Binding, dims: Dims) -> Any:
         if binding.structure:

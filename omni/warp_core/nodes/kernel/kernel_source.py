@@ -23,6 +23,7 @@ class KernelUse:
     `ranks` gives the number of indices the text puts behind an array, `touched` the arrays it may write to. `threads`
     is the number of thread indices, None if another function of the text may ask for them. `indexed` lists which array
     has which thread index at which of its own dimensions: (array, dimension of the array, dimension of the launch).
+    `compared` are the dimensions of the launch whose index the text compares, which may keep it within arrays.
     """
 
     name: str
@@ -32,6 +33,7 @@ class KernelUse:
     mentioned: frozenset[Name] = frozenset()
     threads: int | None = 0
     indexed: tuple[tuple[Name, int, int], ...] = ()
+    compared: frozenset[int] = frozenset()
 
 
 def normalized(text: str) -> str:
@@ -78,10 +80,25 @@ def _use(kernel: ast.FunctionDef, elsewhere: bool) -> KernelUse:
     threads: int | None = max(indices.values(), default=-1) + 1
     if not threads:
         threads = 1 if _asks_for_threads(kernel) else None if elsewhere else 0
-    indexed = tuple(dict.fromkeys(found.indexed))
     return KernelUse(
-        kernel.name, is_struct, found.ranks, frozenset(found.touched), frozenset(found.mentioned), threads, indexed
+        kernel.name,
+        is_struct,
+        found.ranks,
+        frozenset(found.touched),
+        frozenset(found.mentioned),
+        threads,
+        tuple(dict.fromkeys(found.indexed)),
+        _compared(kernel, indices),
     )
+
+
+def _compared(kernel: ast.FunctionDef, indices: dict[str, int]) -> frozenset[int]:
+    """The dimensions whose thread index stands in a comparison, or in a condition."""
+    nodes = list(ast.walk(kernel))
+    conditions = [n.test for n in nodes if isinstance(n, (ast.If, ast.IfExp, ast.While))]
+    tests = [*conditions, *(n for n in nodes if isinstance(n, ast.Compare))]
+    names = {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
+    return frozenset(d for name, d in indices.items() if name in names)
 
 
 def _is_kernel(decorator: ast.expr) -> bool:

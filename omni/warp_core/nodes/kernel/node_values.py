@@ -67,6 +67,10 @@ class NodeValues:
         full = f"{name}_{what}"
         return self.value(full) if full in self.attributes.inputs else None
 
+    def is_optional(self, name: str) -> bool:
+        """True if an input array may be left without elements."""
+        return bool(self.companion(name, "optional"))
+
     def has_source(self, name: str) -> bool:
         """True if a connection leads to `inputs:<name>`."""
         wanted = f"inputs:{name}"

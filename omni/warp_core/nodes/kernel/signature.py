@@ -17,7 +17,7 @@ from .kernel_types import element_type, fits, spelled, usd_type
 ADDED, REMOVED, RETYPED, KEPT = "added", "removed", "retyped", "kept"
 # Attributes inputs:NAME:<companion> say something about the parameter NAME.
 COMPANIONS = (
-    *("length", "dims", "counter"),
+    *("length", "dims", "counter", "optional"),
     *("points", "faceVertexCounts", "faceVertexIndices", "radius", "cells", "file"),
 )
 
