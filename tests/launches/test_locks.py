@@ -192,3 +192,26 @@ def test_gradients_through_a_lock_are_refused():
     with wp.Tape() as tape, pytest.raises(wp.CompileError, match="gradient of kernel `guarded`"):
         launched(guarded, [ints(1), x, total], 4)
     assert not tape.launches
+
+
+def test_a_loop_over_an_element_of_the_thread_has_a_gradient():
+    @wp.kernel
+    def halve(z: wp.array(dtype=float), turns: wp.array(dtype=int), total: wp.array(dtype=float)):
+        i = wp.tid()
+        own = z[i:]
+        z[i] = 2.0 * z[i]
+        scale = 1.0
+        while own[0] * scale > 1.0:
+            scale *= 0.5
+            wp.atomic_add(turns, 0, 1)
+        wp.atomic_add(total, 0, z[i] * scale)
+
+    start = np.linspace(0.1, 9.0, 40, dtype=np.float32)
+    z, total = (wp.array(a, dtype=float, device="cpu", requires_grad=True) for a in (start, np.zeros(1)))
+    turns = ints(1)
+    with wp.Tape() as tape:
+        launched(halve, [z, turns, total], len(start))
+    tape.backward(total)
+    halvings = np.maximum(np.ceil(np.log2(2.0 * start)), 0.0)
+    assert turns.list() == [int(halvings.sum())]
+    assert np.allclose(z.grad.numpy(), 2.0 * 0.5**halvings)

@@ -5,12 +5,12 @@ Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...lang.types import Type
 from ..nodes import Function, Operation, Value
-from ..ops import index_count
-from .affine_index import Forms, affine_values
+from ..ops import index_count, slice_parts
+from .affine_index import Affine, affine_values
 from .alias import is_own, location
 from .uniformity import analyze
 
@@ -27,16 +27,21 @@ def waiting_loop(kernel: Function) -> Operation | None:
     if not any(op.code == "atomic" for op in kernel.body.walk()):
         return None
     accesses = [op for op in kernel.body.walk() if op.code in _ACCESSES and not is_own(op.args[0])]
+    own = _OwnElements(kernel)
     for loop in kernel.body.walk():
-        if loop.code == "loop" and _waits(loop, kernel, accesses):
+        if loop.code == "loop" and _waits(loop, kernel, accesses, own):
             return loop
     return None
 
 
-def _waits(loop: Operation, kernel: Function, accesses: list[Operation]) -> bool:
+def _waits(loop: Operation, kernel: Function, accesses: list[Operation], own: _OwnElements) -> bool:
     inner = {op for region in loop.regions for op in region.walk()}
     outside = [op for op in accesses if op not in inner and _writes(op)]
-    watched = {op for op in accesses if op in inner and _watches(op, inner) and any(_may_meet(op, w) for w in outside)}
+
+    def is_written(op: Operation) -> bool:
+        return any(_may_meet(op, write) and not own.is_same(op, write) for write in outside)
+
+    watched = {op for op in accesses if op in inner and _watches(op, inner) and is_written(op)}
     if not watched:
         return False
     facts = analyze(kernel, (False,) * len(kernel.params), 2, {}, differs=watched.__contains__)
@@ -60,14 +65,13 @@ def exchange(kernel: Function, shared: bool = False) -> Operation | None:
         kernel: the kernel, its calls inlined.
         shared: whether arrays of different parameters may share memory.
     """
-    forms = affine_values(kernel)
+    own = _OwnElements(kernel)
     used = {a for op in kernel.body.walk() for a in op.args}
     accesses = [op for op in kernel.body.walk() if op.code in _ACCESSES and not is_own(op.args[0])]
-    dimensions = {op.attr[1] for op in kernel.body.walk() if op.code == "tid"}
     for read in accesses:
         if read.code == "load" or (read.code == "atomic" and read.result in used):
             for write in accesses:
-                if _writes(write) and _may_meet(read, write, shared) and not _is_same(read, write, forms, dimensions):
+                if _writes(write) and _may_meet(read, write, shared) and not own.is_same(read, write):
                     return read
     return None
 
@@ -88,15 +92,43 @@ def _element(op: Operation) -> Type:
     return op.args[0].type.dtype
 
 
-def _is_same(read: Operation, write: Operation, forms: Forms, dimensions: set[int]) -> bool:
-    """True if both accesses are to the element of an array that belongs to the thread."""
-    indices = list(_indices(read))
-    if read.args[0] is not write.args[0] or len(dimensions) != 1 or indices != list(_indices(write)):
-        return False
-    covered = {forms[i].injective_dimension for i in indices if i in forms}
-    return covered >= set(range(*dimensions))
+class _OwnElements:
+    """The elements of arrays at indices that belong to one thread of a launch."""
+
+    def __init__(self, kernel: Function):
+        self.forms = affine_values(kernel)
+        self.arities = {op.attr[1] for op in kernel.body.walk() if op.code == "tid"}
+
+    def is_same(self, a: Operation, b: Operation) -> bool:
+        """True if two accesses are to one element of an array, which belongs to the thread."""
+        first, second = self._element(a), self._element(b)
+        if first is None or first != second or len(self.arities) != 1:
+            return False
+        return {form.injective_dimension for form in first[1]} >= set(range(*self.arities))
+
+    def _element(self, op: Operation) -> tuple[Value, list[Affine]] | None:
+        """Return the array of an access that is no view, and the forms of the indices in it, if they are known."""
+        array, ndim = op.args[0], op.args[0].type.ndim
+        found = list(map(self.forms.get, op.args[1 : 1 + min(ndim, index_count(array.type, ()))]))
+        while array.op is not None and array.op.code == "slice":
+            parts = slice_parts(array.op.args[1:], array.op.attr)
+            inner = iter(found)
+            found = [self._index(letter, given, inner) for letter, given in parts] + list(inner)
+            array = array.op.args[0]
+        known = [form for form in found if form is not None and not form.has_parameters]
+        return (array, known) if len(known) == len(found) else None
+
+    def _index(self, letter: str, given: Sequence[Value], inner: Iterator[Affine | None]) -> Affine | None:
+        """Return the form of an index that a dimension of a view and its index stand for."""
+        if letter == "i":
+            return self.forms.get(given[0])
+        index = next(inner)
+        if letter == ":" or index is None:
+            return index
+        start, step = self.forms.get(_unbounded(given[0])), given[2]
+        return start.plus(index.scaled(step.const)) if start is not None and step.is_const else None
 
 
-def _indices(op: Operation) -> Iterator[Value]:
-    ndim = op.args[0].type.ndim
-    yield from op.args[1 : 1 + min(ndim, index_count(op.args[0].type, ()))]
+def _unbounded(start: Value) -> Value:
+    """The start of a slice as it is written, before it is limited to the extent of the array."""
+    return start.op.args[0] if start.op is not None and start.op.code == "min" else start
