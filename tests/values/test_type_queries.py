@@ -112,6 +112,7 @@ def test_sizes_and_names():
     names = {"int": "int", "float32": "float32", "vec2i": "vec2i", "None": "None", "str": "builtins.str"}
     arrays = {"array1": "array(ndim=1, dtype=float32)", "array2": "array(ndim=2, dtype=vec3f)"}
     assert {name: wp.types.type_repr(TYPES[name]) for name in names | arrays} == names | arrays
+    assert wp.types.type_repr(wp.array2d[float]) == "array(ndim=2, dtype=float32)"
     assert wp.types.type_repr(Ball) == f"{__name__}.Ball"
 
 

@@ -374,6 +374,11 @@ def types_equal(a: Any, b: Any) -> bool:
     return first is not None and first == second
 
 
+def _spelt(t: Any) -> str:
+    found = _named(t)
+    return spell(found) if isinstance(found, (Scalar, Packed)) else ""
+
+
 def type_repr(t: Any) -> str:
     """Return the name of a type for messages.
 
@@ -384,13 +389,10 @@ def type_repr(t: Any) -> str:
     ('vec3f', 'array(ndim=2, dtype=float32)')
     """
     if is_array(t):
-        return f"array(ndim={t.ndim}, dtype={type_repr(t.dtype)})"
-    found = _named(t)
+        return f"array(ndim={t.ndim}, dtype={_spelt(t.dtype) or type_repr(t.dtype)})"
     if t in (bool, int, float):
         return str(t.__name__)
-    if isinstance(found, (Scalar, Packed)):
-        return spell(found)
-    return f"{t.__module__}.{t.__qualname__}" if isinstance(t, type) else str(t)
+    return _spelt(t) or (f"{t.__module__}.{t.__qualname__}" if isinstance(t, type) else str(t))
 
 
 def type_ctype(t: Any) -> Any:
