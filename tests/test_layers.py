@@ -51,6 +51,7 @@ RANKS = (
     ("nodes.library",),
     ("nodes.extensions",),
     ("nodes.scene",),
+    ("nodes.live_session",),
     ("nodes.play",),
     ("nodes",),
     ("cli_arguments", "kit"),

@@ -11,6 +11,7 @@ play/player.py. The rooms, lowest first:
 - `library`: the geometry nodes: grids, waves, noise, surfaces, particles;
 - `extensions`: node types of other extensions;
 - `scene`: from USD to graphs and back;
+- `live_session.py`: a stage whose graphs stay loaded, evaluated frame by frame and edited in between;
 - `play`: from a scene to its result.
 
 docs/nodes.md tells what users see. Public names are loaded when they are first used, as they need usd-core.

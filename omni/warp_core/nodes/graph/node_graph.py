@@ -44,11 +44,13 @@ class Log:
 
 @dataclass(slots=True)
 class Timing:
-    """Costs of a node so far, filled by nodes that compile and launch kernels.
+    """Costs of a node so far. The evaluator adds `wall_ms`, which nodes that run as one graph share equally.
 
-    `replays` counts the frames that ran as part of a graph, and `launched_because` says why others did not.
+    Nodes that compile and launch kernels fill the rest. `replays` counts the frames that ran as part of a graph, and
+    `launched_because` says why others did not.
     """
 
+    wall_ms: float = 0.0
     compile_ms: float = 0.0
     kernel_ms: float = 0.0
     launches: int = 0

@@ -12,15 +12,14 @@ from pxr import Sdf, Usd
 
 from ...arrays.array import array
 from ...usd.output_layer import OutputLayer, SampleLayer
-from ...usd.stage import StageError
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Log, Node
-from ..graph.schedule import Schedule
 from ..kernel.kernel_types import as_array, element_type
-from ..scene import collector, consent
+from ..live_session import Session, Settings
+from ..scene import consent
 from ..values.attribute_types import AttributeType
-from ..values.attribute_values import Value, ValueTypeError, coerce
-from .player import Player, Settings
+from ..values.attribute_values import Value, ValueTypeError
+from .player import Player
 
 Callback = Callable[[str, Any], None]
 
@@ -45,6 +44,7 @@ def open_player(
     """Do what `wp.usd.play` says."""
     settings = Settings(frames, fps, device, nodes=list(nodes))
     log = Log(lambda text: None)
+    player: Session
     if isinstance(scene, Usd.Stage):
         player = Player.of(_private_view(scene, scene.GetSessionLayer()), settings, log)
     else:
@@ -59,15 +59,11 @@ class GraphPlayer:
     Values are Python numbers and texts, NumPy arrays for vectors, matrices and arrays, and tuples of texts.
     """
 
-    def __init__(self, player: Player, trust: bool):
+    def __init__(self, player: Session, trust: bool):
         self._trust = trust
-        self._values: dict[str, Any] = {}  # of `set`
-        self._session = Sdf.Layer.CreateAnonymous()  # as it was before the first frame
-        self._session.TransferContent(player.stage.GetSessionLayer())
         self._callbacks: list[tuple[str, Callback]] = []
-        self._schedule: Schedule | None = None
-        self._frame: int | None = None
-        self._start(player)
+        self._player = player
+        self._begin()
 
     def __enter__(self) -> GraphPlayer:
         return self
@@ -78,7 +74,7 @@ class GraphPlayer:
     @property
     def frame(self) -> int | None:
         """The frame played last, None before the first."""
-        return self._frame
+        return self._player.frame
 
     @property
     def frames(self) -> tuple[int, int]:
@@ -106,10 +102,7 @@ class GraphPlayer:
         Raises:
             StageError: The stage cannot be read at that frame, or the player is closed.
         """
-        schedule = self._open_schedule()
-        frame = self._player.start if self._frame is None else self._frame + 1
-        self._player.play_frame(frame, schedule, self._samples)
-        self._frame = frame
+        frame = self._player.step(self._samples)
         for path, callback in list(self._callbacks):
             attribute = self._attribute(path)
             if attribute.version != self._seen.get((path, callback)):
@@ -119,8 +112,7 @@ class GraphPlayer:
 
     def play(self, count: int | None = None) -> None:
         """Play `count` frames, or all up to the end of the range."""
-        first = self._player.start if self._frame is None else self._frame + 1
-        for _ in range(self._player.end - first + 1 if count is None else count):
+        for _ in range(self._player.end - self._player.next_frame + 1 if count is None else count):
             self.step()
 
     def evaluate(self, graph: str) -> None:
@@ -129,7 +121,7 @@ class GraphPlayer:
         Raises:
             StageError: The player is closed.
         """
-        self._open_schedule().evaluate(graph)
+        self._player.open_schedule().evaluate(graph)
 
     def rewind(self) -> None:
         """Go back before the first frame: the graphs are loaded anew, and results are forgotten. What was `set` stays.
@@ -138,11 +130,9 @@ class GraphPlayer:
             StageError: The stage has changed and cannot be used any more.
             ConsentError: It has other code than before.
         """
-        old = self._player
         self.close()
-        self._start(Player.of(_private_view(old.stage, self._session), old.settings, old.host.log, old.path))
-        for path, value in list(self._values.items()):
-            self.set(path, value)
+        self._player.load_again()
+        self._begin()
 
     def nodes(self) -> list[Node]:
         """All nodes, with `path`, `type_name`, `failed` and `timing`."""
@@ -184,17 +174,12 @@ class GraphPlayer:
         kind = attribute.resolved
         if attribute.port != "inputs":
             raise ValueError(f"{path} is not an input; nodes set their outputs and states themselves")
-        try:
-            value = _copied(coerce(value, kind))
-        except ValueTypeError as error:
-            raise ValueError(f"{path} ({kind}): {error}") from None
         if attribute.base_name == "codeStr" and self._player.has_code(attribute.node.path):
             self._set_code(attribute.node.path, value)
-        attribute.set(value)
-        self._player.disconnect(attribute)
-        if self._schedule is not None:
-            self._schedule.share(attribute)
-        self._values[path] = value
+        try:
+            self._player.set(attribute, _copied(value))
+        except ValueTypeError as error:
+            raise ValueError(f"{path} ({kind}): {error}") from None
 
     def _set_code(self, node: str, text: str) -> None:
         if not self._trust:
@@ -216,7 +201,8 @@ class GraphPlayer:
         Raises:
             OutputError: The file cannot be written, or is part of the scene.
         """
-        last = self._player.end if self._frame is None else max(self._frame, self._player.start)
+        frame = self._player.frame
+        last = self._player.end if frame is None else max(frame, self._player.start)
         target = os.fspath(path)
         with OutputLayer(target, self._player.stage, self._player.start, last, self._player.fps) as output:
             self._samples.copy_to(output)
@@ -224,25 +210,14 @@ class GraphPlayer:
 
     def close(self) -> None:
         """Release the nodes. Values can be read further, frames cannot be played."""
-        if self._schedule is not None:
-            self._schedule.stop()
-        self._schedule = None
+        self._player.close()
 
-    def _start(self, player: Player) -> None:
-        if not self._trust and (missing := consent.missing(player.codes)):
+    def _begin(self) -> None:
+        if not self._trust and (missing := consent.missing(self._player.codes)):
             raise ConsentError(missing)
-        player.take_code()
-        self._player, self._samples = player, SampleLayer()
-        self._frame = None
+        self._samples = SampleLayer()
         self._seen: dict[tuple[str, Callback], int] = {}
-        with collector.paused():
-            self._schedule = Schedule(player.loaded.graphs, player.host)
-            self._schedule.start()
-
-    def _open_schedule(self) -> Schedule:
-        if self._schedule is None:
-            raise StageError(f"{self._player.path}: the player is closed")
-        return self._schedule
+        self._player.begin()
 
     def _attribute(self, path: str) -> Attribute:
         attribute = self._player.loaded.attribute(path)

@@ -41,6 +41,8 @@ class StagePrims:
         self.stage = stage
         self._created: set[str] = set()
         self._pending: list[Change] = []
+        self._before = Sdf.Layer.CreateAnonymous()
+        self._before.TransferContent(stage.GetSessionLayer())
 
     def exists(self, path: str) -> bool:
         """True if there is a prim."""
@@ -84,6 +86,13 @@ class StagePrims:
         with Usd.EditContext(self.stage, self.stage.GetSessionLayer()):
             self.stage.RemovePrim(path)
         self._later(lambda output: output.show(path, False))
+
+    def clear(self) -> None:
+        """Remove everything that this play has added to the stage in memory."""
+        session = self.stage.GetSessionLayer()
+        session.TransferContent(self._before)
+        self._created.clear()
+        self._pending.clear()
 
     def is_created(self, path: str) -> bool:
         """True if this play made the prim."""
