@@ -43,11 +43,11 @@ const int32_t* groups_of(const PyArray* groups, int64_t items) {
 }
 
 void construct(TriangleBvh* self, const PyArray& points, const PyArray& indices, const PyArray* groups, int leaf_size,
-               bool fast) {
+               bool fast, bool has_moments) {
     require(leaf_size > 0 && leaf_size <= kWidth, "the size of leaves is out of range");
     Triangles triangles = triangles_of(points, indices);
     const int32_t* group_of_face = groups_of(groups, triangles.count);
-    without_gil([&] { new (self) TriangleBvh(triangles, group_of_face, leaf_size, builder(fast)); });
+    without_gil([&] { new (self) TriangleBvh(triangles, group_of_face, leaf_size, builder(fast), has_moments); });
 }
 
 void before_refit(const TriangleBvh& bvh) {
@@ -58,6 +58,7 @@ void before_refit(const TriangleBvh& bvh) {
     before_write(range(bvh.nodes.data(), bvh.nodes.size()));
     before_write(range(bvh.wide().nodes, bvh.wide_node_count()));
     before_write(range(bvh.wide().blocks, bvh.block_count()));
+    before_write(range(bvh.moments().data(), bvh.moments().size()));
 }
 
 void refit(TriangleBvh& self, const PyArray& points, const PyArray& indices) {
@@ -109,7 +110,7 @@ void bind_bvh(nb::module_& m) {
     nb::class_<TriangleBvh>(m, "TriangleBvh", nb::is_weak_referenceable(),
                             "The hierarchy over the triangles of a mesh. Its memory stays where it is.")
         .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("groups").none(),
-             nb::arg("leaf_size"), nb::arg("fast"))
+             nb::arg("leaf_size"), nb::arg("fast"), nb::arg("has_moments"))
         .def("refit", &refit, nb::arg("points"), nb::arg("indices"))
         .def_prop_ro("wide_nodes", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().nodes); })
         .def_prop_ro("wide_node_bytes", [](const TriangleBvh& b) { return b.wide_node_count() * sizeof(WideNode); })
@@ -118,6 +119,9 @@ void bind_bvh(nb::module_& m) {
         .def_prop_ro("nodes", [](const TriangleBvh& b) { return address(b.nodes); })
         .def_prop_ro("node_count", [](const TriangleBvh& b) { return b.nodes.size(); })
         .def_prop_ro("order", [](const TriangleBvh& b) { return address(b.order); })
+        .def_prop_ro("moments", [](const TriangleBvh& b) { return address(b.moments()); })
+        .def_prop_ro("moment_bytes", [](const TriangleBvh& b) { return b.moments().size_bytes(); })
+        .def_prop_ro("slots", [](const TriangleBvh& b) { return address(b.slots); })
         .def_prop_ro("starts", [](const TriangleBvh& b) { return address(b.starts); })
         .def_prop_ro("groups", [](const TriangleBvh& b) { return address(b.groups()); })
         .def_prop_ro("roots", [](const TriangleBvh& b) { return address(b.roots()); })

@@ -27,6 +27,7 @@ struct FitData {
     TriangleBlock* blocks;
     const int32_t* children;  // the binary node of each child of each wide node, or -1
     WideNode* wide_nodes;
+    Moments* moments;  // of the children of each wide node, or null
 };
 
 constexpr int32_t kSortable = 8;  // primitives
@@ -50,6 +51,9 @@ struct BvhLoops {
     void (*fit_inner)(BvhNode* nodes, const int32_t* numbers, size_t begin, size_t end);
     // Copies boxes of binary nodes to wide nodes.
     void (*fit_wide)(const FitData& data, int64_t begin, int64_t end);
+    // Sums the moments of the children of wide nodes that are blocks, and of a child that is a wide node.
+    void (*fit_block_moments)(const FitData& data, int64_t begin, int64_t end);
+    void (*fit_wide_moments)(const FitData& data, int32_t number, int child);
 };
 const BvhLoops& bvh_loops();
 const BvhLoops* avx2_bvh_loops();  // nullptr where the compiler has no such instructions

@@ -17,6 +17,8 @@ struct MeshData {
     const float* velocities;
     const BvhNode* nodes;
     const int32_t* order;
+    const Moments* moments;
+    const int32_t* slots;
     int32_t point_count, face_count, node_count;
 
     const float* corner(int32_t face, int k) const { return points + 3 * int64_t{indices[3 * int64_t{face} + k]}; }

@@ -111,6 +111,20 @@ void wc_mesh_closest(uint64_t mask, int64_t count, void* buffer) {
         });
 }
 
+void wc_mesh_winding(uint64_t mask, int64_t count, void* buffer) {
+    wc::Lanes lanes{static_cast<char*>(buffer), count};
+    wc::search_lanes(
+        mask, wc::queries().winding_numbers,
+        [&](int64_t i, wc::WindingQuery& query) {
+            uint64_t id = lanes.at<uint64_t>(0, i);
+            query.bvh = wc::bvh_of(id);
+            query.moments = wc::mesh_of(id).moments;
+            lanes.read(query.point, 1, i);
+            query.accuracy = lanes.at<float>(4, i);
+        },
+        [&](int64_t i, double found) { lanes.at<double>(5, i) = found; });
+}
+
 void wc_mesh_next_in_box(uint64_t mask, int64_t count, void* buffer) {
     wc::Lanes lanes{static_cast<char*>(buffer), count};
     wc::walk_lanes(mask, lanes, 7, [&](const wc::MeshData& mesh, int64_t i, wc::FacePlace& at) {

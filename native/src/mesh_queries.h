@@ -1,18 +1,19 @@
 // Queries of meshes over eight-wide nodes. Each file that includes this compiles them for one instruction set, so all
 // is in an unnamed namespace, and nothing of the standard library is instantiated here.
 //
-// lib/geometry/mesh_rays.py and lib/geometry/mesh_points.py have the same in the kernel language. Triangles are judged
+// lib/geometry/mesh_rays.py and its neighbours have the same in the kernel language. Triangles are judged
 // by the same operations in double precision, in the same order, so that both find the same. Boxes, and tests in single
 // precision that come first, only have to let all through that may be found.
 #pragma once
 #include "mesh_near.h"
 #include "mesh_points.h"
 #include "mesh_rays.h"
+#include "mesh_winding.h"
 
 namespace wc {
 namespace {
 
-constexpr MeshQueries kQueries{first_hits, count_hits, closest_points, next_in_box, next_in_ball};
+constexpr MeshQueries kQueries{first_hits, count_hits, closest_points, winding_numbers, next_in_box, next_in_ball};
 
 }  // namespace
 }  // namespace wc

@@ -89,6 +89,16 @@ WC_INLINE D4 fma(D4 a, D4 b, D4 c) {
     return D4{fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1]), fma(a[2], b[2], c[2]), fma(a[3], b[3], c[3])};
 #endif
 }
+// Rounded once on all processors.
+WC_INLINE V8 fused(V8 a, V8 b, V8 c) {
+#ifdef WC_AVX2
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int i = 0; i < 8; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+// As fast as it may be: rounded once or twice.
 WC_INLINE V8 fma(V8 a, V8 b, V8 c) {
 #ifdef WC_AVX2
     return __builtin_ia32_vfmaddps256(a, b, c);
@@ -125,6 +135,15 @@ WC_INLINE V8 root(V8 x) {
     return __builtin_ia32_sqrtps256(x);
 #else
     for (int i = 0; i < 8; ++i) x[i] = __builtin_sqrtf(x[i]);
+    return x;
+#endif
+}
+
+WC_INLINE D4 root(D4 x) {
+#ifdef WC_AVX2
+    return __builtin_ia32_sqrtpd256(x);
+#else
+    for (int i = 0; i < 4; ++i) x[i] = __builtin_sqrt(x[i]);
     return x;
 #endif
 }

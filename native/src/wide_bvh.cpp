@@ -78,7 +78,8 @@ void Triangles::check() const {
     if (!finite) throw std::invalid_argument("a point is not finite");
 }
 
-TriangleBvh::TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build)
+TriangleBvh::TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build,
+                         bool has_moments)
     : tree_(groups, triangles.count) {
     triangles.check();
     const auto count = static_cast<size_t>(triangles.count);
@@ -102,6 +103,7 @@ TriangleBvh::TriangleBvh(const Triangles& triangles, const int32_t* groups, int3
     blocks_ = std::make_unique_for_overwrite<TriangleBlock[]>(block_count());
     fill_faces();
     point_count_ = triangles.point_count;
+    if (has_moments) list_slots();
     fit(triangles);
 }
 
@@ -190,6 +192,15 @@ void TriangleBvh::fill_faces() {
 
 // -- refit -----------------------------------------------------------------------------------------------------------
 
+void TriangleBvh::list_slots() {
+    moments_ = std::make_unique<Moments[]>(wide_nodes_.size());
+    slots.assign(nodes.size(), -1);
+    for (size_t i = 0; i < children_.size() * kWidth; ++i) {
+        int32_t node = children_[i / kWidth][i % kWidth];
+        if (node >= 0) slots[node] = static_cast<int32_t>(i);
+    }
+}
+
 // Parts first, each by one thread, then the nodes above them.
 void TriangleBvh::fit(const Triangles& triangles) {
     const BvhLoops& loops = bvh_loops();
@@ -200,7 +211,8 @@ void TriangleBvh::fit(const Triangles& triangles) {
                        nodes.data(),
                        blocks_.get(),
                        children_.data()->data(),
-                       wide_nodes_.data()};
+                       wide_nodes_.data(),
+                       moments_.get()};
     for_each(static_cast<int64_t>(parts_.size()) - 1, 1, [&](int64_t begin, int64_t end) {
         loops.fit_blocks(data, parts_[begin].first_block, parts_[end].first_block);
         loops.fit_inner(nodes.data(), inner_.data(), parts_[begin].first_inner, parts_[end].first_inner);
@@ -208,6 +220,17 @@ void TriangleBvh::fit(const Triangles& triangles) {
     loops.fit_inner(nodes.data(), above_.data(), 0, above_.size());
     for_each(static_cast<int64_t>(wide_nodes_.size()), kChunk / kWidth,
              [&](int64_t begin, int64_t end) { loops.fit_wide(data, begin, end); });
+    if (moments_) fit_moments(data);
+}
+
+// Those of blocks first. Wide nodes follow the one above them, so those of other children are found from the last on.
+void TriangleBvh::fit_moments(const FitData& data) {
+    const BvhLoops& loops = bvh_loops();
+    for_each(static_cast<int64_t>(wide_nodes_.size()), kChunk / (kWidth * kWidth),
+             [&](int64_t begin, int64_t end) { loops.fit_block_moments(data, begin, end); });
+    for (size_t n = wide_nodes_.size(); n-- > 0;)
+        for (int i = 0; i < wide_nodes_[n].count; ++i)
+            if (wide_nodes_[n].child[i] >= 0) loops.fit_wide_moments(data, static_cast<int32_t>(n), i);
 }
 
 }  // namespace wc

@@ -115,13 +115,22 @@ class TriangleBvh:
     wide_node_bytes: int
     blocks: int
     block_bytes: int
+    moments: int
+    moment_bytes: int
+    slots: int
     starts: int
     groups: int
     roots: int
     group_count: int
 
     def __init__(
-        self, points: ArrayBase, indices: ArrayBase, groups: ArrayBase | None, leaf_size: int, fast: bool
+        self,
+        points: ArrayBase,
+        indices: ArrayBase,
+        groups: ArrayBase | None,
+        leaf_size: int,
+        fast: bool,
+        has_moments: bool,
     ) -> None: ...
     def refit(self, points: ArrayBase, indices: ArrayBase) -> None:
         """Fit all boxes to points that have moved. Raises ValueError for points that are not finite."""

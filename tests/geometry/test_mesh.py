@@ -411,10 +411,10 @@ def test_native_code_checks_what_it_is_given():
     given = vectors(points), wp.array(faces.ravel(), dtype=int)
     for wrong in ((given[0][:2], given[1]), (given[0], given[1][:2]), (given[1], given[1])):
         with pytest.raises(ValueError, match=r"fit|range|type"):
-            _native.TriangleBvh(*wrong, None, 4, False)
+            _native.TriangleBvh(*wrong, None, 4, False, False)
     with pytest.raises(ValueError, match="number of groups"):
-        _native.TriangleBvh(*given, wp.zeros(2, dtype=int), 4, False)
-    tree = _native.TriangleBvh(*given, None, 4, False)
+        _native.TriangleBvh(*given, wp.zeros(2, dtype=int), 4, False, False)
+    tree = _native.TriangleBvh(*given, None, 4, False, False)
     with pytest.raises(ValueError, match="number of faces"):
         tree.refit(given[0], wp.array([0, 1, 2, 0, 1, 2], dtype=int))
 

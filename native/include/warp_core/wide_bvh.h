@@ -28,6 +28,12 @@ struct alignas(64) TriangleBlock {
     int32_t face[kWidth];
 };
 
+// How the solid angles of the triangles below the children of a wide node add up far away: lib/geometry/mesh_winding.py
+// has the order of the moments.
+struct alignas(32) Moments {
+    float of[15][kWidth];
+};
+
 // Triangles as arrays of numbers: three for each point, three points for each face.
 struct Triangles {
     const float* points;
@@ -53,10 +59,14 @@ struct BlockSource {
     int32_t node, place;
 };
 
+struct FitData;
+
 class TriangleBvh {
   public:
-    // `groups` has a number for each triangle, or is null.
-    TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build);
+    // `groups` has a number for each triangle, or is null. With moments, winding numbers need not look at all
+    // triangles.
+    TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build,
+                bool has_moments);
 
     // Fits all boxes to triangles that have moved. Throws as Triangles::check does, and changes nothing then.
     void refit(const Triangles& triangles);
@@ -64,6 +74,8 @@ class TriangleBvh {
     std::span<BvhNode> nodes;
     std::vector<int32_t> order;   // the faces, by place in a leaf
     std::vector<int32_t> starts;  // with groups, where queries of the group below a node begin; kNoStart for others
+    std::vector<int32_t> slots;   // with moments, which child of a wide node a node is, of all children; or -1
+    std::span<const Moments> moments() const { return {moments_.get(), moments_ ? wide_nodes_.size() : 0}; }
     const std::vector<int32_t>& groups() const { return tree_.groups; }
     const std::vector<int32_t>& roots() const { return tree_.roots; }
     WideBvh wide() const { return {wide_nodes_.data(), blocks_.get()}; }
@@ -82,11 +94,14 @@ class TriangleBvh {
     int32_t add_wide(int32_t node, const int32_t* block_of_node);
     void fill_faces();
     void fit(const Triangles& triangles);
+    void list_slots();
+    void fit_moments(const FitData& data);
 
     GroupedBvh tree_;
     std::unique_ptr<BvhNode[]> memory_;
     std::vector<WideNode> wide_nodes_;
     std::unique_ptr<TriangleBlock[]> blocks_;
+    std::unique_ptr<Moments[]> moments_;
     std::vector<std::array<int32_t, kWidth>> children_;  // the binary node of each child of each wide node, or -1
     std::vector<BlockSource> sources_;
     std::vector<Part> parts_;
@@ -115,6 +130,12 @@ struct ClosestPoint {
     float u = 0, v = 0;
 };
 
+struct WindingQuery {
+    WideBvh bvh;
+    const Moments* moments;  // or null
+    float point[3], accuracy;
+};
+
 // Where a walk through the faces of a mesh is: the next node, and what is left of a leaf.
 struct FacePlace {
     int32_t number, place, end;
@@ -127,6 +148,7 @@ struct MeshQueries {
     void (*first_hits)(const RayQuery* queries, RayHit* hits, int count);
     void (*count_hits)(const RayQuery* queries, int32_t* found, int count);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
+    void (*winding_numbers)(const WindingQuery* queries, double* found, int count);
     int32_t (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);
     int32_t (*next_in_ball)(const MeshData& mesh, const float* centre, float radius, FacePlace& at);
 };

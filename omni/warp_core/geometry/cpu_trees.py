@@ -23,24 +23,29 @@ class TriangleBvh:
         order: the faces in the order of leaves.
         wide_nodes: the bytes of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
         blocks: the bytes of the triangles that they read.
+        moments: the bytes of the moments of nodes, or None.
+        slots: which moments are those of each node, or None.
         groups: the different groups of faces in ascending order, or None.
         roots: the node above all faces of each group, or None.
         starts: for each node that is the root of a group, where native queries of it begin; or None.
     """
 
-    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int, fast: bool):
-        native = self._native = _native.TriangleBvh(points, indices, groups, leaf_size, fast)
+    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int, fast: bool, winding: bool):
+        native = self._native = _native.TriangleBvh(points, indices, groups, leaf_size, fast, winding)
         self.nodes = _view(native, native.nodes, native.node_count, BvhNode)
         self.order = _view(native, native.order, indices.size // 3, int32)
         self.wide_nodes = _view(native, native.wide_nodes, native.wide_node_bytes, uint8)
         self.blocks = _view(native, native.blocks, native.block_bytes, uint8)
+        self.moments = _view(native, native.moments, native.moment_bytes, uint8) if winding else None
+        self.slots = _view(native, native.slots, native.node_count, int32) if winding else None
         self.groups, self.roots = _groups(native)
         self.starts = None if self.groups is None else _view(native, native.starts, native.node_count, int32)
 
     @property
     def boxes(self) -> dict[str, array]:
         """The arrays that a refit writes."""
-        return {"nodes": self.nodes, "wide_nodes": self.wide_nodes, "blocks": self.blocks}
+        found = {"nodes": self.nodes, "wide_nodes": self.wide_nodes, "blocks": self.blocks, "moments": self.moments}
+        return {name: a for name, a in found.items() if a is not None}
 
     def refit(self, points: array, indices: array) -> None:
         """Fit the boxes to points that have moved. The tree stays."""

@@ -16,6 +16,7 @@ from ..lib.geometry.mesh_groups import NO_START
 from .lbvh import Lbvh
 from .lbvh_kernels import bvh_mark_roots
 from .mesh_checks import find_wrong, refuse
+from .moments import fit_moments, room_for_moments
 
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 
@@ -41,9 +42,11 @@ class GpuTriangleBvh:
         groups: the different groups of faces in ascending order, or None.
         roots: the node above all faces of each group, or None.
         starts: for each node, `NO_START` unless it is the root of a group; or None without groups.
+        slots: None, as node n has the moments n.
+        moments: those of nodes, or None.
     """
 
-    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int):
+    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int, has_moments: bool):
         """Build the tree of at least one face. Points and indices are good."""
         with observers.NotRecording():
             self._bvh = bvh = Lbvh(*_boxes(points, indices), leaf_size, groups)
@@ -52,12 +55,16 @@ class GpuTriangleBvh:
             if bvh.roots is not None:
                 self.starts = full(bvh.nodes.size, NO_START, dtype=int32, device=points.device)
                 launch(bvh_mark_roots, bvh.roots.size, [bvh.roots, self.starts], device=points.device)
+            self.slots = None
+            self.moments = room_for_moments(bvh.nodes) if has_moments else None
+            if has_moments:
+                self._fit(points, indices, empty(0, dtype=int32, device=points.device))
         self.nodes, self.order, self.groups, self.roots = bvh.nodes, bvh.order, bvh.groups, bvh.roots
 
     @property
     def boxes(self) -> dict[str, array]:
         """The arrays that a refit writes."""
-        return {"nodes": self.nodes}
+        return {"nodes": self.nodes} | ({} if self.moments is None else {"moments": self.moments})
 
     def refit(self, points: array, indices: array) -> None:
         """Fit the boxes to points that have moved. The tree stays.
@@ -70,12 +77,17 @@ class GpuTriangleBvh:
         """
         wrong = find_wrong(points, indices)
         with observers.NotRecording():
-            self._bvh.fit(*_boxes(points, indices), wrong)
+            self._fit(points, indices, wrong)
         captured = capture.gpu()
         if captured is None:
             refuse(wrong, points, indices)
         elif config.mode == "debug":
             captured.checks.append(lambda: refuse(wrong, points, indices))
+
+    def _fit(self, points: array, indices: array, wrong: array) -> None:
+        pyramid = self._bvh.fit(*_boxes(points, indices), wrong)
+        if self.moments is not None:
+            fit_moments(self._bvh, pyramid, points, indices, wrong, self.moments)
 
 
 class GpuBoxBvh:

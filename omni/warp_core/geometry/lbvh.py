@@ -13,7 +13,7 @@ thread waits for another, as in a pass from leaves to the root with counters. Th
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import vec2i, vec3
 from ..algo.scan import array_scan, runlength_encode
@@ -31,6 +31,14 @@ _KEY_BITS = 63  # of a group, a code and the number of a box: no tree has more t
 _AXIS_BITS = 16  # of a code; a sort by 48 bits takes six passes
 
 
+class Boxes(NamedTuple):
+    """A pyramid of boxes: their corners, and where each level ends. The first end, 0, is that of no level."""
+
+    least: array
+    most: array
+    ends: list[int]
+
+
 class Lbvh:
     """The hierarchy over boxes on a GPU.
 
@@ -39,6 +47,7 @@ class Lbvh:
         order: the numbers of the boxes in the order of leaves.
         groups: the different groups of boxes in ascending order, or None.
         roots: the node above all boxes of each group, or None.
+        places: the first place below each node, and the place behind the last.
     """
 
     def __init__(self, lowers: array, uppers: array, leaf_size: int, group_of_box: array | None = None):
@@ -48,7 +57,7 @@ class Lbvh:
         with observers.NotRecording():
             self._list_groups(group_of_box)
             self.nodes = zeros(2 * count - 1, dtype=BvhNode, device=device)
-            self._places = empty(2 * count - 1, dtype=vec2i, device=device)
+            self.places = empty(2 * count - 1, dtype=vec2i, device=device)
             self.order = empty(count, dtype=int32, device=device)
             self.build(lowers, uppers)
 
@@ -56,10 +65,10 @@ class Lbvh:
         """Build the tree again, in the same memory, before `trim` alone. A graph can capture this."""
         with observers.NotRecording():
             keys, shift = self._sort(lowers, uppers)
-            self._places.zero_()
+            self.places.zero_()
             self._connect(keys, shift)
             if self.roots is not None:
-                given = [keys, self.order.size, shift, self._places, self.roots]
+                given = [keys, self.order.size, shift, self.places, self.roots]
                 launch(kernels.bvh_find_roots, self.nodes.size, given, device=self.nodes.device)
             self.fit(lowers, uppers)
 
@@ -68,22 +77,26 @@ class Lbvh:
         (root,) = self.nodes[:1].list()
         count = max(-root.count, 1)
         with observers.NotRecording():
-            self.nodes, self._places = clone(self.nodes[:count]), clone(self._places[:count])
+            self.nodes, self.places = clone(self.nodes[:count]), clone(self.places[:count])
 
-    def fit(self, lowers: array, uppers: array, wrong: array | None = None) -> None:
+    def fit(self, lowers: array, uppers: array, wrong: array | None = None) -> Boxes:
         """Fit the nodes to boxes that have moved. The tree stays. A graph can capture this.
 
         Args:
             lowers: the lower corners of the boxes, vec3.
             uppers: the upper ones.
             wrong: None, or int32, any number of them. If one is not `kernels.GOOD`, all stays as it is.
+
+        Returns:
+            The pyramid over the boxes.
         """
         with observers.NotRecording():
             count = self.order.size
-            least, most = _pyramid(kernels.bvh_gather_boxes, [lowers, uppers, self.order], count)
+            pyramid = _pyramid(kernels.bvh_gather_boxes, [lowers, uppers, self.order], count)
             checked = empty(0, dtype=int32, device=lowers.device) if wrong is None else wrong
-            given = [least, most, count, self._places, checked, self.nodes]
+            given = [pyramid.least, pyramid.most, count, self.places, checked, self.nodes]
             launch(kernels.bvh_fit_nodes, self.nodes.size, given, device=self.nodes.device)
+        return pyramid
 
     def _list_groups(self, group_of_box: array | None) -> None:
         """Number the groups. `_ranks` has the number of the group of each box, or nothing without groups."""
@@ -105,7 +118,7 @@ class Lbvh:
         count = self.order.size
         index_bits, group_bits = (count - 1).bit_length(), (self._group_count() - 1).bit_length()
         bits = min((_KEY_BITS - index_bits - group_bits) // 3, _AXIS_BITS)
-        least, most = _pyramid(kernels.bvh_find_centres, [lowers, uppers], count)
+        least, most, _ = _pyramid(kernels.bvh_find_centres, [lowers, uppers], count)
         keys = empty(2 * count, dtype=uint64, device=self._device)
         numbers = empty(2 * count, dtype=int32, device=self._device)
         given = [least, most, self._ranks, bits, index_bits, keys, numbers]
@@ -128,16 +141,16 @@ class Lbvh:
         launch(kernels.bvh_count_nodes, cuts, given, device=device)
         array_scan(starts, starts, inclusive=False)
         if is_leaf:
-            launch(kernels.bvh_write_only_leaf, 1, [count, starts, self.nodes, self._places], device=device)
-        given = [keys, shift, leaf_size, firsts, lasts, ranks, starts, self.nodes, self._places]
+            launch(kernels.bvh_write_only_leaf, 1, [count, starts, self.nodes, self.places], device=device)
+        given = [keys, shift, leaf_size, firsts, lasts, ranks, starts, self.nodes, self.places]
         launch(kernels.bvh_write_nodes, cuts, given, device=device)
 
     def _group_count(self) -> int:
         return 1 if self.groups is None else int(self.groups.size)
 
 
-def _pyramid(fill: Any, given: list[array], count: int) -> tuple[array, array]:
-    """Return the corners of the boxes of all levels, the lowest first. A kernel writes that level."""
+def _pyramid(fill: Any, given: list[array], count: int) -> Boxes:
+    """Return the boxes of all levels, the lowest first. A kernel writes that level."""
     device, ends = given[0].device, [0, count]
     while ends[-1] - ends[-2] > 1:
         ends.append(ends[-1] - (ends[-2] - ends[-1]) // kernels.FAN)
@@ -145,4 +158,4 @@ def _pyramid(fill: Any, given: list[array], count: int) -> tuple[array, array]:
     launch(fill, count, [*given, least, most], device=device)
     for (begin, end), (_, behind) in pairwise(pairwise(ends)):
         launch(kernels.bvh_join_boxes, behind - end, [begin, end, least, most], device=device)
-    return least, most
+    return Boxes(least, most, ends)

@@ -31,7 +31,7 @@ __all__ = ["Mesh"]
 _VEC3 = Vec(3, F32)
 _DATA: Any = MeshData  # with the constructor that `struct` gives it
 _MOST = 1 << 29  # faces
-_ADDRESSES = ("points", "velocities", "nodes", "wide_nodes", "blocks")  # of memory that may change
+_ADDRESSES = ("points", "velocities", "nodes", "wide_nodes", "blocks", "moments")  # of memory that may change
 
 
 class Mesh(Structure):
@@ -45,7 +45,8 @@ class Mesh(Structure):
         indices: a contiguous array of int32 of shape (3 * faces,); each three name the points of a face, which run
             counterclockwise as seen from its front. There may be none. They must not change.
         velocities: None, or velocities of the points, a contiguous array of vec3 of shape (n,).
-        support_winding_number: for programs written for warp-lang; winding numbers need no preparation here.
+        support_winding_number: True to prepare the mesh for `wp.mesh_query_point_sign_winding_number`, which is slow
+            for many faces without it. A build and a refit take longer then.
         bvh_constructor: how the tree is built on CPUs. "sah" makes queries fast: it is the default. "lbvh" builds
             faster, and queries are slower. For programs written for warp-lang, "median" and "cubql" build as "sah"
             does. On GPUs the tree is a linear BVH for all of them.
@@ -110,11 +111,11 @@ class Mesh(Structure):
         self._points, self._indices, self._velocities, self._groups = points, indices, velocities, groups
         self._bvh: TriangleBvh | GpuTriangleBvh | None = None
         if indices.size and self.device.is_cpu:
-            self._bvh = _checked_tree(points, indices, groups, leaf_size, fast)
+            self._bvh = _checked_tree(points, indices, groups, leaf_size, fast, support_winding_number)
         else:
             check(points, indices)
         if indices.size and self.device.is_cuda:
-            self._bvh = GpuTriangleBvh(points, indices, groups, leaf_size)
+            self._bvh = GpuTriangleBvh(points, indices, groups, leaf_size, support_winding_number)
         self._tree = BvhDescriptor(self.device)
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
@@ -200,7 +201,8 @@ class Mesh(Structure):
         found = {"points": self._points, "indices": self._indices, "velocities": self._velocities}
         nodes = 0
         if self._bvh is not None:
-            found |= {**self._bvh.boxes, "order": self._bvh.order, "starts": self._bvh.starts}
+            found |= {**self._bvh.boxes, "order": self._bvh.order}
+            found |= {"starts": self._bvh.starts, "slots": self._bvh.slots}
             nodes = self._bvh.nodes.size
         tree = {name: getattr(self._bvh, name, None) for name in ("groups", "roots")}
         tree |= {name: found.get(name) for name in ("nodes", "order", "points", "indices")}
@@ -222,10 +224,10 @@ def _descriptors(device: Device) -> Descriptors:
     return Descriptors(MeshData, MESH, device)
 
 
-def _checked_tree(points: array, indices: array, groups: array | None, leaf_size: int, fast: bool) -> TriangleBvh:
+def _checked_tree(points: array, indices: array, groups: array | None, *options: Any) -> TriangleBvh:
     """The tree over the faces of a mesh on the CPU. Native code checks the arrays: see `check` for the place."""
     try:
-        return TriangleBvh(points, indices, groups, leaf_size, fast)
+        return TriangleBvh(points, indices, groups, *options)
     except ValueError:
         check(points, indices)
         raise

@@ -55,7 +55,7 @@ class SweptVolumeSignMode(IntEnum):
         NORMAL: 0, by the normals around the closest point, as `wp.mesh_query_point_sign_normal`. Fastest, for closed
             meshes.
         WINDING_NUMBER: 1, by the winding number, as `wp.mesh_query_point_sign_winding_number`. For meshes with holes.
-            It looks at all faces.
+            It looks at all faces of a mesh without `support_winding_number`.
         PARITY: 2, by the hits of rays, as `wp.mesh_query_point`. For closed meshes that may pass through themselves.
         NO_SIGN: 3, not at all. Distances are positive everywhere.
 

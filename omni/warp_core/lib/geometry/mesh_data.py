@@ -34,6 +34,9 @@ class MeshData:
         velocities: address of a vec3 for each point, or zero.
         nodes: address of the nodes of the tree, `BvhNode`.
         order: address of an int32 for each face: the faces in the order of leaves.
+        moments: zero, or address of the moments of nodes, as mesh_winding.py describes them.
+        slots: zero, or address of an int32 for each node: where its moments are, or -1 without. Zero if node n has
+            slot n.
         num_points: the number of points, and likewise of faces and nodes.
     """
 
@@ -47,6 +50,8 @@ class MeshData:
     velocities: uint64
     nodes: uint64
     order: uint64
+    moments: uint64
+    slots: uint64
     num_points: int32
     num_faces: int32
     num_nodes: int32

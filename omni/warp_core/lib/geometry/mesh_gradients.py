@@ -11,7 +11,7 @@ from ...lang import prim
 from ...lang.generics import Vec
 from ...lang.registry import builtin, gradient
 from ...lang.values.scalars import float32, float64, int32, uint64
-from .mesh_data import MeshData, _mesh_cross, _mesh_dot
+from .mesh_data import _mesh_cross, _mesh_dot
 
 ON_EDGE = 3.0e-7  # a weight that is zero but for the rounding of the two others
 
@@ -27,9 +27,11 @@ def _mesh_velocity_gradient(id: uint64, number: int32, velocity: Vec[3, float32]
 
 
 @gradient
-def _mesh_winding_gradient(data: MeshData, point: Vec[3, float32], winding: float64, g: float64) -> Vec[3, float32]:
+def _mesh_winding_gradient(
+    id: uint64, point: Vec[3, float32], accuracy: float32, winding: float64, g: float64
+) -> tuple[Vec[3, float32], float32]:
     """It decides about signs alone."""
-    return Vec[3, float32](0.0, 0.0, 0.0)
+    return Vec[3, float32](0.0, 0.0, 0.0), float32(0.0)
 
 
 @gradient
