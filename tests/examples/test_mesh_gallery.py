@@ -14,6 +14,7 @@ import omni.warp_core as wp
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 import drum
+import granular_column
 import mesh_cloth
 import mesh_raycast
 import shapes
@@ -239,9 +240,88 @@ class TestDrum:
         assert np.hypot(x, y).max() < drum.RADIUS and z.min() > 0.0 and z.max() < drum.DEPTH
 
 
+class TestGranularColumn:
+    @staticmethod
+    def shaken(**changes):
+        heap = granular_column.Heap(granular_column.column(0.13, 0.15, 0.04), radius=0.02, **changes)
+        rng = np.random.default_rng(4)
+        heap.x.assign(heap.x.numpy() + 0.004 * rng.normal(size=(heap.x.size, 3)))
+        heap.v.assign(rng.normal(size=(heap.x.size, 3)))
+        heap.w.assign(20.0 * rng.normal(size=(heap.x.size, 3)))
+        return heap
+
+    @staticmethod
+    def contact(n, overlap, slip, p):
+        along = (slip * n).sum(-1, keepdims=True)
+        push = np.maximum(p.stiffness * overlap[..., None] - p.damping * along, 0.0)
+        sideways = slip - along * n
+        speed = np.linalg.norm(sideways, axis=-1, keepdims=True)
+        rub = np.minimum(p.friction * push, p.rubbing * speed) / np.maximum(speed, 1e-30)
+        force = np.where(overlap[..., None] > 0.0, push * n - rub * sideways, 0.0)
+        return force, -p.radius * np.cross(n, force)
+
+    @classmethod
+    def numpy_step(cls, x, v, w, p):
+        """The same scheme in float64, over all pairs of balls."""
+        away = x[:, None] - x
+        distance = np.linalg.norm(away, axis=-1) + np.eye(len(x))
+        n = away / distance[..., None]
+        slip = v[:, None] - v - p.radius * np.cross(w[:, None] + w, n)
+        force, torque = (a.sum(1) for a in cls.contact(n, 2.0 * p.radius - distance - np.eye(len(x)), slip, p))
+        up = np.broadcast_to((0.0, 1.0, 0.0), x.shape)
+        floor, turn = cls.contact(up, p.radius - x[:, 1], v - p.radius * np.cross(w, up), p)
+        v = v + p.dt / p.mass * (force + floor - p.gravity * p.mass * up)
+        return x + p.dt * v, v, w + p.dt / p.inertia * (torque + turn)
+
+    @staticmethod
+    def state(heap):
+        return tuple(a.numpy().astype(float) for a in (heap.x, heap.v, heap.w))
+
+    def test_steps_are_those_of_numpy(self):
+        heap = self.shaken()
+        expected = self.state(heap)
+        for _ in range(5):
+            expected = self.numpy_step(*expected, heap.grains)
+            heap.step()
+        for found, wanted, error in zip(self.state(heap), expected, (1e-5, 2e-3, 0.2)):
+            assert np.abs(found - wanted).max() < error
+
+    def test_contacts_keep_momentum_and_angular_momentum(self):
+        heap = self.shaken(gravity=0.0)
+        heap.x.assign(heap.x.numpy() + np.array([0.0, 1.0, 0.0], np.float32))
+        p = heap.grains
+
+        def momenta():
+            x, v, w = self.state(heap)
+            return p.mass * v, p.mass * np.cross(x - (0.0, 1.0, 0.0), v) + p.inertia * w
+
+        before = momenta()
+        for _ in range(20):
+            heap.step()
+        for a, b in zip(before, momenta()):
+            assert np.abs(b - a).max() > 0.1 * np.abs(a).max()
+            assert np.abs(b.sum(0) - a.sum(0)).max() < 1e-3 * np.abs(a).sum()
+
+    def test_a_column_becomes_a_round_heap_whose_outer_balls_roll(self):
+        heap = granular_column.Heap(granular_column.column(0.13, 0.3, 0.04), radius=0.02)
+        began = heap.x.numpy().astype(float)
+        for _ in range(round(1.5 / heap.grains.dt) // 2):
+            heap.two_steps()
+        x, v, w = self.state(heap)
+        assert x[:, 1].min() > 0.9 * heap.grains.radius
+        assert x[:, 1].mean() < 0.5 * began[:, 1].mean()
+        out = np.hypot(x[:, 0], x[:, 2])
+        assert 1.5 * np.hypot(began[:, 0], began[:, 2]).mean() < out.mean()
+        assert np.abs(x[:, [0, 2]].mean(0)).max() < 0.15 * out.mean()
+        distance = np.linalg.norm(x[:, None] - x, axis=-1) + np.eye(len(x))
+        alone = distance.min(0) > 2.05 * heap.grains.radius
+        slip = v - heap.grains.radius * np.cross(w, (0.0, 1.0, 0.0))  # at the floor
+        assert alone.sum() > 100 and np.quantile(np.abs(slip[alone]).max(1), 0.95) < 1e-4 * np.abs(v[alone]).max()
+
+
 @pytest.mark.parametrize(
     ("program", "arguments"),
-    [(mesh_raycast, [(40, 64), 2]), (mesh_cloth, [16, 2]), (drum, [0.04, 3])],
+    [(mesh_raycast, [(40, 64), 2]), (mesh_cloth, [16, 2]), (drum, [0.04, 3]), (granular_column, [0.02, 3])],
     ids=lambda part: getattr(part, "__name__", ""),
 )
 def test_pictures(program, arguments, tmp_path):
