@@ -187,3 +187,20 @@ def test_launches_see_values_that_were_stored_before_them(device):
         wp.launch(put, 4, [volume.id, stored[0]])
         wp.launch(looked_up, 4, [volume.id, x, outs[0]])
         tape.backward(grads={outs[0]: wp.ones(4, dtype=float)})
+
+
+def test_volumes_of_arrays_with_gradients_are_refused():
+    """Values of a volume are constants, so the gradient of the array would be lost."""
+    values = wp.array(np.ones((2, 3, 4)), dtype=float, requires_grad=True)
+    assert wp.Volume.load_from_numpy(values).get_voxel_count() == 512
+    with pytest.raises(RuntimeError, match="load_from_numpy has no gradient, and ndarray requires one"), wp.Tape():
+        wp.Volume.load_from_numpy(values)
+    with wp.Tape():
+        assert wp.Volume.load_from_numpy(values.numpy()).get_voxel_count() == 512
+
+    def program(a):
+        wp.Volume.load_from_numpy(a)
+        return a
+
+    with pytest.raises(RuntimeError, match="load_from_numpy"):
+        wp.jvp(program, (values,), (values,))

@@ -14,6 +14,7 @@ from ..arrays.array import array as Array
 from ..arrays.dtypes import element_of
 from ..devices.device import Device, get_device
 from ..dispatch import capture
+from ..dispatch.operation import Operation, execute
 from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.annotations import Structure
@@ -257,7 +258,7 @@ class Volume(Structure):
 
         Args:
             ndarray: of three dimensions, for values that are scalars; a fourth one has 3 or 4 components. Element
-                (i, j, k) is voxel (i, j, k).
+                (i, j, k) is voxel (i, j, k). An array of warp may be given, too.
             min_world: the place of voxel (0, 0, 0) in the world.
             voxel_size: the distance of voxels, or three for the axes; in the unit of the world.
             bg_value: the value of voxels outside of the array, which decides the type of the values. An int makes
@@ -269,6 +270,8 @@ class Volume(Structure):
 
         Raises:
             TypeError, ValueError: If a shape or a type does not fit, or a voxel has no extent.
+            RuntimeError: If a tape or forward mode would lose the derivative of `ndarray`, as values of volumes have
+                none. `wp.volume_sample_index` samples values of an array.
 
         >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=-1, device="cpu")
         >>> wp.volume_lookup_i(volume.id, 1, 1, 1), wp.volume_lookup_i(volume.id, 2, 0, 0)
@@ -277,7 +280,13 @@ class Volume(Structure):
         values = np.asarray(ndarray)
         value_type, background = background_of(bg_value, values.shape[3:])
         leaves = dense_leaves(values, value_type, background)
-        return cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device)
+        made: list[Volume] = []
+
+        def make() -> None:
+            made.append(cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device))
+
+        execute(Operation("wp.Volume.load_from_numpy", writes={}, reads={"ndarray": ndarray}, run=make))
+        return made[0]
 
     @classmethod
     def allocate(
