@@ -232,3 +232,32 @@ def test_time_codes_that_are_near_each_other_have_files_of_their_own(tmp_path):
         loaded = wp.usd.read_volume(prim, code)["density"].load(device="cpu")
         assert wp.volume_lookup_f(loaded.id, 1, 1, 1) == np.float32(code)
     assert (tmp_path / "s.0001.250.nvdb").exists()
+
+
+def test_absolute_paths_below_the_layer_are_written_relative_to_it(tmp_path):
+    """So the folder can move. A file elsewhere keeps its absolute path."""
+    stage = Usd.Stage.CreateNew(str(tmp_path / "shots" / "a.usda"))
+    volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2), np.float32), device="cpu")
+    named = {}
+    for name in ("shots/fog.nvdb", "shots/cache/fog.nvdb", "elsewhere/fog.nvdb", "shots2/fog.nvdb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        prim = wp.usd.write_volume(stage, "/Fog", {"density": volume}, file=tmp_path / name)
+        asset = UsdVol.OpenVDBAsset(prim.GetChild("density")).GetFilePathAttr().Get()
+        named[name] = asset.path
+        assert wp.usd.read_volume(prim)["density"].file == str(tmp_path / name)
+    assert named["shots/fog.nvdb"] == "./fog.nvdb" and named["shots/cache/fog.nvdb"] == "./cache/fog.nvdb"
+    for name in ("elsewhere/fog.nvdb", "shots2/fog.nvdb"):
+        assert named[name] == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf")])
+def test_times_that_are_not_finite_are_refused(time, tmp_path):
+    """USD takes NaN for its default time, so a default value would be read or written without a word."""
+    stage = Usd.Stage.CreateInMemory()
+    prim = wp.usd.write_volume(stage, "/Fog", {"density": ("./fog.nvdb", "density")})
+    for call in (
+        lambda: wp.usd.read_volume(prim, time),
+        lambda: wp.usd.write_volume(stage, "/Fog", {"density": ("./fog.nvdb", "density")}, time),
+    ):
+        with pytest.raises(ValueError, match=r"time is (nan|inf), and a time code must be finite"):
+            call()

@@ -5,6 +5,7 @@ Start with `schema_of` for prims and `numbers` for attributes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,18 @@ def schema_of(prim: Any, schema: type) -> Any:
 
 
 def time_code(time: Any) -> Usd.TimeCode:
-    """Return a time as USD has it; None is the earliest time, where values without samples are their defaults."""
+    """Return a time as USD has it; None is the earliest time, where values without samples are their defaults.
+
+    Raises ValueError for a number that is not finite: USD takes NaN for its default time.
+    """
     if time is None:
         return Usd.TimeCode.EarliestTime()
-    return time if isinstance(time, Usd.TimeCode) else Usd.TimeCode(float(time))
+    if isinstance(time, Usd.TimeCode):
+        return time
+    number = float(time)
+    if not math.isfinite(number):
+        raise ValueError(f"time is {number}, and a time code must be finite; None stands for no time code")
+    return Usd.TimeCode(number)
 
 
 def value_of(attribute: Usd.Attribute, time: Usd.TimeCode) -> Any:

@@ -39,7 +39,8 @@ def write_volume(
     """Write a volume whose fields are grids of files, or one time sample of it.
 
     The `wp.Volume`s among the fields go to one `.nvdb` file, as grids with the names of the fields. An existing file is
-    replaced; the new one appears whole or not at all. The prim names it relative to its layer.
+    replaced; the new one appears whole or not at all. The prim names it relative to its layer, but for an absolute path
+    outside of the folder of the layer.
 
     Args:
         stage: The stage; `wp.usd.save` writes it to a file.
@@ -104,10 +105,17 @@ def _write_file(
     target = os.path.join(folder, name)
     with write_errors(target):
         write_grids(target, [grid.data for grid in grids.values()], codec)
-    if os.path.isabs(name) or not layer:
+    inside = _below(folder, target)
+    if not layer or (os.path.isabs(name) and not inside):
         return target
-    relative = os.path.normpath(name)
-    return relative if relative.startswith("..") else f"./{relative}"
+    return f"./{inside}" if inside else os.path.normpath(name)
+
+
+def _below(folder: str, file: str) -> str:
+    """Return the path of a file from a folder that it lies in; "" if it lies elsewhere."""
+    folder, file = os.path.abspath(folder), os.path.abspath(file)
+    is_below = os.path.splitdrive(folder)[0] == os.path.splitdrive(file)[0] and os.path.commonpath([folder, file])
+    return os.path.relpath(file, folder) if is_below == folder else ""
 
 
 def _suffix(time: Usd.TimeCode) -> str:
