@@ -28,18 +28,18 @@ WideBvh bvh_of(uint64_t id, int32_t root = 0) {
     return {mesh.wide_nodes, mesh.blocks, root > 0 ? mesh.starts[root] : 0};
 }
 
-// Goes on with walks. Of each lane `column` has the node, the place and the end; `found` behind them gets the face, and
-// the columns behind that one where the walk is then.
+// Goes on with walks. Of each lane `column` has the node, the place and the end. The columns behind them get the faces,
+// and those behind these where the walk is then.
 template <class Next>
 void walk_lanes(uint64_t mask, const Lanes& lanes, int64_t column, Next&& next) {
     for_lanes(mask, [&](int64_t i) {
         int32_t at[3];
         lanes.read(at, column, i);
         FacePlace place{at[0], at[1], at[2]};
-        lanes.at<int32_t>(column + 3, i) = next(mesh_of(lanes.at<uint64_t>(0, i)), i, place);
-        lanes.at<int32_t>(column + 4, i) = place.number;
-        lanes.at<int32_t>(column + 5, i) = place.place;
-        lanes.at<int32_t>(column + 6, i) = place.end;
+        FoundFaces found = next(mesh_of(lanes.at<uint64_t>(0, i)), i, place);
+        int64_t to = column + 3;
+        for (int32_t face : found.face) lanes.at<int32_t>(to++, i) = face;
+        for (int32_t number : {place.number, place.place, place.end}) lanes.at<int32_t>(to++, i) = number;
     });
 }
 

@@ -141,6 +141,13 @@ struct FacePlace {
     int32_t number, place, end;
 };
 
+// What one step of such a walk finds, with -1 behind the last.
+constexpr int kFoundFaces = 8;
+struct FoundFaces {
+    int32_t face[kFoundFaces];
+    int count = 0;
+};
+
 struct MeshData;
 
 // The queries, for one instruction set. lib/geometry/mesh_rays.py and its neighbours define the results.
@@ -149,8 +156,8 @@ struct MeshQueries {
     void (*count_hits)(const RayQuery* queries, int32_t* found, int count);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
     void (*winding_numbers)(const WindingQuery* queries, double* found, int count);
-    int32_t (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);
-    int32_t (*next_in_ball)(const MeshData& mesh, const float* centre, float radius, FacePlace& at);
+    FoundFaces (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);
+    FoundFaces (*next_in_ball)(const MeshData& mesh, const float* centre, float radius, FacePlace& at);
 };
 const MeshQueries& baseline_queries();
 const MeshQueries* avx2_queries();  // nullptr where the compiler has no such instructions

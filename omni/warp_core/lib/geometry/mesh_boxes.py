@@ -1,6 +1,7 @@
 """Faces of meshes near a box or a sphere: walks through the tree without a stack.
 
-A query is a variable of the kernel. Each step is a function of integers, which an adjoint repeats as it is.
+A query is a variable of the kernel. Each step is a function of integers, which an adjoint repeats as it is. A step
+finds up to eight faces, which wait in the query: on CPUs it is a call of native code (native/src/mesh_near.h).
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
-from ...lang.values.value_classes import vec3f
+from ...lang.values.value_classes import vec3f, vector
 from .bvh_nodes import boxes_overlap, distance_sq
 from .mesh_data import MeshData, _mesh_at, _mesh_data, _mesh_face, _mesh_node, _mesh_offset, _mesh_vector
 from .mesh_points import _mesh_closest_of
 
+Faces = vector(8, int32)
+
 
 @struct
 class MeshQueryAABB:
-    """A query on its way through a mesh: the box, the next node, and what is left of a leaf.
+    """A query on its way through a mesh: the box, the next node, what is left of a leaf, and the faces that wait.
 
     `wp.mesh_query_aabb` makes it and `wp.mesh_query_aabb_next` advances it.
     """
@@ -32,6 +35,33 @@ class MeshQueryAABB:
     num_nodes: int32
     place: int32
     end: int32
+    faces: Faces
+
+
+@builtin(name="_mesh_no_faces")
+def _no_faces() -> Vec[8, int32]:
+    """The faces of a step that has found none."""
+    return Vec[8, int32](-1, -1, -1, -1, -1, -1, -1, -1)
+
+
+@builtin(name="_mesh_with_face")
+def _with_face(faces: Vec[8, int32], face: int32) -> Vec[8, int32]:
+    """Faces with one more behind them."""
+    out, is_free = faces, True
+    for k in range(8):
+        if is_free and faces[k] < 0:
+            out[k], is_free = face, False
+    return out
+
+
+@builtin(name="_mesh_behind_first")
+def _behind_first(faces: Vec[8, int32]) -> Vec[8, int32]:
+    """Faces without the first."""
+    out = faces
+    for k in range(7):
+        out[k] = faces[k + 1]
+    out[7] = -1
+    return out
 
 
 @builtin
@@ -45,22 +75,24 @@ def _mesh_face_overlaps(data: MeshData, face: int32, lower: Vec[3, float32], upp
 @builtin
 def _mesh_next_in_box(
     id: uint64, lower: Vec[3, float32], upper: Vec[3, float32], number: int32, place: int32, end: int32
-) -> tuple[int32, int32, int32, int32]:
-    """(face, number, place, end): the next face that overlaps a box, -1 at the end, and where the walk goes on."""
-    data, found = _mesh_data(id), -1
-    while found < 0 and (place < end or number < data.num_nodes):
+) -> tuple[Vec[8, int32], int32, int32, int32]:
+    """(faces, number, place, end): the next faces that overlap a box, -1 behind the last, and where the walk
+    goes on.
+    """
+    data, faces = _mesh_data(id), _no_faces()
+    while faces[7] < 0 and (place < end or number < data.num_nodes):
         if place < end:
             face = _mesh_face(data, place)
             place = place + 1
             if _mesh_face_overlaps(data, face, lower, upper):
-                found = face
+                faces = _with_face(faces, face)
         else:
             node = _mesh_node(data, number)
             overlaps = boxes_overlap(node.lower, node.upper, lower, upper)
             if overlaps and node.count > 0:
                 place, end = node.child, node.child + node.count
             number = prim.select(overlaps or node.count > 0, number + 1, -node.count)
-    return found, number, place, end
+    return faces, number, place, end
 
 
 @builtin
@@ -86,6 +118,7 @@ def mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> 
     """
     data, query = _mesh_at(id), MeshQueryAABB()
     query.id, query.lower, query.upper, query.num_nodes = id, low, high, data.num_nodes
+    query.faces = _no_faces()
     return query
 
 
@@ -117,15 +150,16 @@ def mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> boolea
     >>> found.list()
     [1]
     """
-    found = False
-    if query.number < query.num_nodes or query.place < query.end:
-        face, query.number, query.place, query.end = _mesh_next_in_box(
+    face = query.faces[0]
+    if face < 0 and (query.number < query.num_nodes or query.place < query.end):
+        query.faces, query.number, query.place, query.end = _mesh_next_in_box(
             query.id, query.lower, query.upper, query.number, query.place, query.end
         )
-        found = face >= 0
-        if found:
-            index = face  # noqa: F841 - it is the caller's
-    return found
+        face = query.faces[0]
+    if face >= 0:
+        index = face  # noqa: F841 - it is the caller's
+        query.faces = _behind_first(query.faces)
+    return face >= 0
 
 
 # -- spheres ---------------------------------------------------------------------------------------------------------
@@ -133,7 +167,7 @@ def mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> boolea
 
 @struct
 class MeshQuerySphere:
-    """A query on its way through a mesh: the sphere, the next node, and what is left of a leaf.
+    """A query on its way through a mesh: the sphere, the next node, what is left of a leaf, and the faces that wait.
 
     `wp.mesh_query_sphere` makes it and `wp.mesh_query_next` advances it.
     """
@@ -145,29 +179,30 @@ class MeshQuerySphere:
     num_nodes: int32
     place: int32
     end: int32
+    faces: Faces
 
 
 @builtin
 def _mesh_next_in_sphere(
     id: uint64, center: Vec[3, float32], radius: float32, number: int32, place: int32, end: int32
-) -> tuple[int32, int32, int32, int32]:
-    """(face, number, place, end): the next face that meets a sphere, -1 at the end, and where the walk goes on."""
-    data, found = _mesh_data(id), -1
+) -> tuple[Vec[8, int32], int32, int32, int32]:
+    """The next faces that meet a sphere, and where the walk goes on, as `_mesh_next_in_box` gives them."""
+    data, faces = _mesh_data(id), _no_faces()
     limit = float64(radius) * float64(radius)
-    while found < 0 and (place < end or number < data.num_nodes):
+    while faces[7] < 0 and (place < end or number < data.num_nodes):
         if place < end:
             face = _mesh_face(data, place)
             place = place + 1
             a, b = _mesh_offset(data, 3 * face, center), _mesh_offset(data, 3 * face + 1, center)
             if _mesh_closest_of(a, b, _mesh_offset(data, 3 * face + 2, center))[2] <= limit:
-                found = face
+                faces = _with_face(faces, face)
         else:
             node = _mesh_node(data, number)
             meets = distance_sq(node, center) <= limit
             if meets and node.count > 0:
                 place, end = node.child, node.child + node.count
             number = prim.select(meets or node.count > 0, number + 1, -node.count)
-    return found, number, place, end
+    return faces, number, place, end
 
 
 @builtin
@@ -193,7 +228,7 @@ def mesh_query_sphere(id: uint64, center: Vec[3, float32], radius: float32) -> M
     1
     """
     data, query = _mesh_at(id), MeshQuerySphere()
-    query.id, query.center, query.num_nodes = id, center, data.num_nodes
+    query.id, query.center, query.num_nodes, query.faces = id, center, data.num_nodes, _no_faces()
     query.radius = prim.select(radius < float32(0.0), float32(0.0), radius)
     return query
 
@@ -226,15 +261,16 @@ def mesh_query_next(query: ref[MeshQuerySphere], index: ref[int32]) -> boolean:
     >>> found.list()
     [1]
     """
-    found = False
-    if query.number < query.num_nodes or query.place < query.end:
-        face, query.number, query.place, query.end = _mesh_next_in_sphere(
+    face = query.faces[0]
+    if face < 0 and (query.number < query.num_nodes or query.place < query.end):
+        query.faces, query.number, query.place, query.end = _mesh_next_in_sphere(
             query.id, query.center, query.radius, query.number, query.place, query.end
         )
-        found = face >= 0
-        if found:
-            index = face  # noqa: F841 - it is the caller's
-    return found
+        face = query.faces[0]
+    if face >= 0:
+        index = face  # noqa: F841 - it is the caller's
+        query.faces = _behind_first(query.faces)
+    return face >= 0
 
 
 @builtin(name="mesh_query_next")
