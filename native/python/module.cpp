@@ -28,4 +28,5 @@ NB_MODULE(_native, m) {
     wc::bind_dispatchers(m);
     wc::bind_threads(m);
     wc::bind_volume_files(m);
+    wc::bind_xla(m);
 }

@@ -143,6 +143,10 @@ Grid Plan::grid(PyObject* dim) const {
     } else {
         g.dims[0] = extent(dim);
     }
+    return checked(g);
+}
+
+Grid Plan::checked(Grid g) const {
     for (int64_t d : g.dims)
         if (__builtin_mul_overflow(g.threads, d, &g.threads))
             raise(PyExc_ValueError, "kernel `" + name + "`: the launch has more than 2**63 threads");

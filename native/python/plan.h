@@ -127,6 +127,8 @@ class Plan {
     // Checks and packs one argument into `block`; `strided` is set if it needs the strided variant.
     void pack(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
     Grid grid(PyObject* dim) const;
+    // The same of dimensions that are not negative, as the kernel sees them, with the number of threads.
+    Grid checked(Grid grid) const;
     // Runs the kernel on a packed block. Raises what the kernel, the user (Ctrl-C) or the callbacks raise.
     void run(const std::byte* block, const Grid& grid, bool strided);
     // Reports the memory that a run may write to the observers.
@@ -196,7 +198,7 @@ class Plan {
     int gpu_variant(const std::byte* block, bool strided) const;
     wc_kernel entry(int variant);
     void run_on_gpu(const std::byte* block, const Grid& grid, bool strided);
-    bool checked() const { return on_checked.is_valid() && !on_checked.is_none(); }
+    bool is_checked() const { return on_checked.is_valid() && !on_checked.is_none(); }
     void launch_on_gpu(const std::byte* block, const Grid& grid, bool strided);
     std::string launched_as(const Grid& grid) const;
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);

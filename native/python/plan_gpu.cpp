@@ -56,7 +56,7 @@ void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
     if (g.threads == 0) return;
     if (watching()) announce_writes(block);
     cuda::note_launch(device_id, entry.context, name);
-    if (checked()) {
+    if (is_checked()) {
         nb::bytes arguments(reinterpret_cast<const char*>(block), block_size);
         on_checked(chosen, arguments, nb::make_tuple(g.dims[0], g.dims[1], g.dims[2], g.dims[3]), g.threads);
         return;
@@ -72,11 +72,11 @@ void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::by
     check_counted(block);
     int chosen = gpu_variant(block, strided);
     if (!gpu_entries_[chosen].function) on_missing(chosen);
-    if (!node || checked() || g.threads == 0)
+    if (!node || is_checked() || g.threads == 0)
         raise(PyExc_RuntimeError,
               "kernel `" + name + "`: this launch cannot be updated in its graph, because it " +
                   (g.threads == 0 ? "has no threads now"
-                   : checked()    ? "is checked for failures"
+                   : is_checked() ? "is checked for failures"
                                   : "had no threads, or is in a condition or a graph within the graph") +
                   ": capture it again");
     cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};

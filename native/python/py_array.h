@@ -34,5 +34,6 @@ void bind_cuda(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_volume_files(nb::module_& m);
+void bind_xla(nb::module_& m);
 
 }  // namespace wc

@@ -554,6 +554,9 @@ def run_launch(launch: Launch) -> None:
 cuda: Any
 """The CUDA driver: functions of native/python/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
 
+xla: Any
+"""Functions that XLA calls to launch kernels: native/python/jax.cpp. interop/jax_calls.py uses them."""
+
 dlpack: Any
 """Capsules of DLPack: functions of native/python/py_dlpack.cpp."""
 

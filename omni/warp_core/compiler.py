@@ -43,7 +43,7 @@ from .lang.errors import (
     compile_error,
 )
 from .lang.kernel import Kernel, on_redefinition
-from .lang.kernel_transforms import Augmented, MeshArrays, Transform, subject_after
+from .lang.kernel_transforms import Augmented, MeshArrays, ScalarArrays, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
@@ -517,8 +517,10 @@ def _lowered(
             fn = _stage("autodiff.vjp.atomic_results").augmented_kernel(fn)
         elif isinstance(transform, MeshArrays):
             fn = _stage("autodiff.analysis.mesh_arrays").with_mesh_arrays(fn, transform.ids)
+        elif isinstance(transform, ScalarArrays):
+            fn = _stage("passes.scalar_arrays").with_scalar_arrays(fn, transform.params)
         else:
-            first = all(isinstance(before, MeshArrays) for before in transforms[:number])
+            first = all(isinstance(before, (MeshArrays, ScalarArrays)) for before in transforms[:number])
             fn = _tangent(fn, subject, transform.active, checks=debug and first)
     return fn
 

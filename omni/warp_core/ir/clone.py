@@ -21,12 +21,12 @@ from .ops import BREAKABLE, OPS
 def copy_function(function: Function) -> Function:
     """An independent copy of `function`; callees are shared."""
     values: dict[Value, Value] = {}
-    new = _like(function, [])
+    new = like(function, [])
     new.body = copy_region(function.body, values)
     return new
 
 
-def _like(function: Function, params: list[Value]) -> Function:
+def like(function: Function, params: list[Value]) -> Function:
     f = function
     new = Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold, f.block_dim)
     new.gradient, new.replay = f.gradient, f.replay
@@ -88,7 +88,7 @@ class Rewriter:
     def rewrite(self, function: Function) -> Function:
         """The new function; the old one is left as it was."""
         params = [Value(p.type, name=p.name) for p in function.params]
-        new = _like(function, params)
+        new = like(function, params)
         self.b = Builder(new)
         self.values.update(zip(function.params, params))
         self.visit_ops(function.body.ops)

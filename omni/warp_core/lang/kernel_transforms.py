@@ -71,7 +71,27 @@ class MeshArrays(NamedTuple):
         return of
 
 
-Transform = Tangent | Augmented | MeshArrays
+class ScalarArrays(NamedTuple):
+    """The transform to a kernel that reads the values of some parameters from arrays of one element, so that they may
+    be known late, and have derivatives.
+
+    Arrays take the place of the parameters with the numbers `params`, which are scalars, vectors or matrices.
+    """
+
+    params: tuple[int, ...]
+
+    def parameters(self, given: Parameters) -> Parameters:
+        """Return the parameters after the transform."""
+        return [
+            (p.replace(default=p.empty), Array(t, 1)) if i in self.params else (p, t) for i, (p, t) in enumerate(given)
+        ]
+
+    def subject(self, of: str) -> str:
+        """Return the name in error messages: the user knows the kernel only."""
+        return of
+
+
+Transform = Tangent | Augmented | MeshArrays | ScalarArrays
 
 
 def subject_after(transforms: Sequence[Transform], kernel: str) -> str:
