@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build demo test check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
+.PHONY: help build demo test test-interop test-paddle check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -40,6 +40,22 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: export PYTHONPYCACHEPREFIX = $(CURDIR)/build/bytecode
 test: build  ## run all tests on the CPU
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Environments of their own for frameworks, which also see the packages of .venv, the native module included. A framework
+# that is missing, or a test that is skipped, is a failure there. INTEROP_TESTS: files and folders of tests.
+INTEROP_TESTS ?= tests/interop
+.venv-%/tools: tests/interop/requirements-%.txt .venv/built
+	@echo "Make a virtual environment in .venv-$* and install $< (some minutes the first time)"
+	$(PYTHON) -m venv .venv-$*
+	$(BIN)/python -m tools.share_packages .venv-$*
+	.venv-$*/bin/python -m pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+test-interop: .venv-interop/tools  ## set up PyTorch, JAX and MPI, and run the tests of exchange with them
+	OMNI_WARP_INTEROP=torch,jax,xla,mpi .venv-interop/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
+
+test-paddle: .venv-paddle/tools  ## the same with Paddle, which takes 1.1 GB
+	OMNI_WARP_INTEROP=paddle .venv-paddle/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
 
 # The tests also fail where generated stubs and pages are not those of the source.
 check: lint test  ## everything that must pass before a commit: lint, types, tests, generated files up to date
@@ -118,4 +134,4 @@ format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv build omni/warp_core/_native*.so
+	rm -rf .venv .venv-interop .venv-paddle build omni/warp_core/_native*.so

@@ -43,6 +43,7 @@ RANKS = (
     ("algo", "types"),
     ("autograd", "viz", "geometry", "utils"),
     ("interop", "volumes"),
+    ("jax_experimental",),
     ("usd",),
     ("nodes.values", "render"),
     ("nodes.ogn",),

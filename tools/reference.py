@@ -115,6 +115,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "usd": ("wp.usd", "Geometry of USD stages as arrays, and back; see [usd.md](../usd.md).", "wp.usd"),
     "nodes": ("wp.nodes", "Graphs of nodes on USD stages, built and played from Python; see [nodes.md](../nodes.md).",
               "wp.nodes"),
+    "interop": (
+        "Other frameworks",
+        "Arrays, kernels and functions in PyTorch, JAX and Paddle; see [interop.md](../interop.md).",
+        "interop.jax interop.jax_kernel interop.jax_callable interop.jax_callback wp.jax_experimental",
+    ),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}

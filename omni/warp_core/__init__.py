@@ -80,13 +80,17 @@ _HOMES = {
     "launches.modules": "force_load get_module_options load_module set_module_options",
     "launches.kernel_cache": "clear_kernel_cache",
     "launches.kernel_errors": "KernelError",
+    "interop.jax": "device_from_jax device_to_jax dtype_from_jax dtype_to_jax from_jax to_jax",
+    "interop.jax_callable": "JaxCallableGraphMode clear_jax_callable_graph_cache jax_callable",
+    "interop.jax_callback": "register_ffi_callback",
+    "interop.jax_kernel": "JaxModulePreloadMode jax_kernel",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("autograd", "config", "geometry", "nodes", "render", "types", "usd", "utils")
+_MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Texture tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
+func_native Texture tile tile_load from_torch to_torch from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """

@@ -10,6 +10,7 @@ from typing_extensions import ParamSpec, Self, TypeVar
 from . import autograd as autograd
 from . import config as config
 from . import geometry as geometry
+from . import jax_experimental as jax_experimental
 from . import nodes as nodes
 from . import render as render
 from . import types as types
@@ -2623,6 +2624,39 @@ from .launches.modules import load_module as load_module
 from .launches.modules import set_module_options as set_module_options
 from .launches.kernel_cache import clear_kernel_cache as clear_kernel_cache
 from .launches.kernel_errors import KernelError as KernelError
+from .interop.jax import device_from_jax as device_from_jax
+from .interop.jax import device_to_jax as device_to_jax
+from .interop.jax import dtype_from_jax as dtype_from_jax
+from .interop.jax import dtype_to_jax as dtype_to_jax
+@typing.overload
+def from_jax(jax_array: Any, dtype: type[_DType]) -> array[_DType]:
+    """Show an array of JAX as an array of this package, over the same memory.
+
+    The result is read-only, as arrays of JAX never change: kernels that write it refuse. `wp.clone` copies it.
+
+    Args:
+        jax_array: The array. The call waits until JAX has computed it.
+        dtype: The element type: a scalar like that of the array, or a vector or matrix type, whose components are the
+            last dimensions. By default the scalar.
+
+    Raises:
+        TypeError: It is no array of JAX, or is traced, or has other numbers than the element type.
+        ValueError: It is in several shards.
+
+    >>> import jax.numpy as jnp                                                       # doctest: +SKIP
+    >>> wp.from_jax(jnp.ones((4, 3)), dtype=wp.vec3).shape                            # doctest: +SKIP
+    (4,)
+    """
+@typing.overload
+def from_jax(jax_array: Any, dtype: None = None) -> Any: ...
+
+from .interop.jax import to_jax as to_jax
+from .interop.jax_callable import JaxCallableGraphMode as JaxCallableGraphMode
+from .interop.jax_callable import clear_jax_callable_graph_cache as clear_jax_callable_graph_cache
+from .interop.jax_callable import jax_callable as jax_callable
+from .interop.jax_callback import register_ffi_callback as register_ffi_callback
+from .interop.jax_kernel import JaxModulePreloadMode as JaxModulePreloadMode
+from .interop.jax_kernel import jax_kernel as jax_kernel
 _A = TypeVar("_A", bound=_Array[Any])
 _ScalarOrVector1 = TypeVar("_ScalarOrVector1", float, spatial_vectorf, vec2f, vec3f, vec4f, float64, spatial_vectord, vec2d, vec3d, vec4d, float16, spatial_vectorh, vec2h, vec3h, vec4h, bfloat16, int, vec2i, vec3i, vec4i, int8, vec2b, vec3b, vec4b, int16, vec2s, vec3s, vec4s, int64, vec2l, vec3l, vec4l, uint8, vec2ub, vec3ub, vec4ub, uint16, vec2us, vec3us, vec4us, uint32, vec2ui, vec3ui, vec4ui, uint64, vec2ul, vec3ul, vec4ul)
 _Scalar1 = TypeVar("_Scalar1", float, float64, float16, bfloat16)

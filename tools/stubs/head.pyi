@@ -9,6 +9,7 @@ from typing_extensions import ParamSpec, Self, TypeVar
 from . import autograd as autograd
 from . import config as config
 from . import geometry as geometry
+from . import jax_experimental as jax_experimental
 from . import nodes as nodes
 from . import render as render
 from . import types as types

@@ -438,7 +438,7 @@ def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim:
 
 
 def _is_enabled(kernel: Kernel) -> bool:
-    return _deciding_setting(kernel)[1]
+    return deciding_setting(kernel)[1]
 
 
 def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
@@ -454,13 +454,14 @@ def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
     }
 
 
-def _deciding_setting(kernel: Kernel) -> tuple[str, bool]:
+def deciding_setting(kernel: Kernel) -> tuple[str, bool]:
+    """The setting that decides whether a kernel may have a gradient, in words, and what it says."""
     return next((why, wanted) for why, wanted in _backward_settings(kernel).items() if wanted is not None)
 
 
 def _check_enabled(kernel: Kernel) -> None:
     """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
-    why, wanted = _deciding_setting(kernel)
+    why, wanted = deciding_setting(kernel)
     if not wanted:
         raise RuntimeError(
             f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
