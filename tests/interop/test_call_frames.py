@@ -244,5 +244,5 @@ def test_damaged_calls_never_crash():
 
 def test_mistakes_at_run_time_are_errors_of_the_call(monkeypatch):
     monkeypatch.setattr(wp.config, "mode", "debug")
-    code, message = Caller()(CODE.key, call_of(dims=(9,)).words(scale.params), [x], [x.copy()])
+    _, message = Caller()(CODE.key, call_of(dims=(9,)).words(scale.params), [x], [x.copy()])
     assert "is out of range" in message and "y[i] += by * x[i]" in message

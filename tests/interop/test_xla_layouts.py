@@ -30,7 +30,10 @@ STRUCTS = {
     ),
 }
 CONSTANTS = {
-    **{f"k{t.title()}": f"DataType_{t}" for t in "PRED S8 S16 S32 S64 U8 U16 U32 U64 F16 F32 F64 BF16".split()},
+    **{
+        f"k{t.title()}": f"DataType_{t}"
+        for t in ["PRED", "S8", "S16", "S32", "S64", "U8", "U16", "U32", "U64", "F16", "F32", "F64", "BF16"]
+    },
     "kArray": "AttrType_ARRAY",
     "kDictionary": "AttrType_DICTIONARY",
     "kScalar": "AttrType_SCALAR",

@@ -1,8 +1,8 @@
 """Signatures of operations that another framework calls: inputs, in-outs and outputs of a kernel or function.
 
-They also decide the grid of a call and the shapes of its results. Parameters come in this order: inputs, in-outs among them where the caller says so, then outputs. The results of a call
-are the in-outs, then the outputs. Frameworks have no vectors: trailing dimensions of their shapes are components.
-Start with `Signature`.
+They also decide the grid of a call and the shapes of its results. Parameters come in this order: inputs, in-outs among
+them where the caller says so, then outputs. The results of a call are the in-outs, then the outputs. Frameworks have no
+vectors: trailing dimensions of their shapes are components. Start with `Signature`.
 """
 
 from __future__ import annotations
