@@ -8,8 +8,11 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from . import execution_chains
 from .attribute import Attribute
+from .chains import Databases
 from .database import DISABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH
 from .node_graph import Graph, Node
 from .topology import Topology
@@ -43,8 +46,9 @@ class ActionGraph:
     no result.
     """
 
-    def __init__(self, graph: Graph, compute: Callable[[Node, Attribute | None], bool]):
-        self.graph, self._compute = graph, compute
+    def __init__(self, graph: Graph, compute: Callable[[Node, Attribute | None], bool], databases: Databases):
+        self.graph, self._compute, self._databases = graph, compute, databases
+        self._chains = execution_chains.Chains()
         self._latent: dict[Node, None] = {}
         self._upstream: dict[Node, list[Node]] = {}
         self._steps = self._visits = 0
@@ -54,8 +58,13 @@ class ActionGraph:
         """Use these connections from now on."""
         self.topology = topology
         self._upstream.clear()
+        self._chains.follow(self.graph, topology, self._find_upstream, self._databases)
         events = [node for node in self.graph if node.type and node.type.is_event]
         self._events = sorted(events, key=lambda node: not (node.type and node.type.is_first))
+
+    def stop(self) -> None:
+        """Let the chains of nodes account for their costs."""
+        self._chains.finish()
 
     def run(self, computed: dict[Node, int]) -> None:
         """Play one evaluation. `computed` counts how often each node ran in it."""
@@ -80,11 +89,29 @@ class ActionGraph:
             node, fired = (step, None) if isinstance(step, Node) else (step.node, step)
             self._count_step(node)
             if node.is_compound and fired is not None:
-                self._push(stack, [fired] if node.enabled else [])
+                self._push(stack, [fired] if node.is_on else [])
+                continue
+            chain = self._chains.starting_at(node)
+            if chain is not None and self._replay(chain, computed):
+                if not any(member.failed for member in chain.nodes):
+                    self._go_on(chain.nodes[-1], stack)
                 continue
             self._compute_sources(node, computed)
             if self._compute(node, fired):
+                self._chains.ran(node)
                 self._go_on(node, stack)
+
+    def _replay(self, chain: Any, computed: dict[Node, int]) -> bool:
+        """Run a chain of nodes as one. Returns False if they have to run one by one."""
+        for member in chain.nodes:
+            self._compute_sources(member, computed)
+        if not chain.replay():
+            return False
+        for member in chain.nodes[1:]:
+            self._count_step(member)
+        for member in chain.nodes:
+            computed[member] = computed.get(member, 0) + 1
+        return True
 
     def _count_step(self, node: Node) -> None:
         self._steps += 1

@@ -17,6 +17,7 @@ import time
 import traceback
 from typing import Any
 
+from . import chains
 from .action_graph import ActionGraph
 from .attribute import Attribute, GraphError
 from .database import CURRENT, DISABLED, ENABLED, Database, start, stop
@@ -37,8 +38,9 @@ class Evaluator:
         self._databases: dict[Node, Database] = {}
         self._computed: dict[Node, int] = {}
         self._seen: dict[Node, int] = {}
-        self._groups: list[tuple[list[Node], Any]] = []
-        self._actions = ActionGraph(graph, self._compute) if graph.evaluator == "execution" else None
+        self._groups: list[chains.Group] = []
+        is_action = graph.evaluator == "execution"
+        self._actions = ActionGraph(graph, self._compute, self._databases) if is_action else None
 
     def start(self) -> None:
         """Prepare every node, and the ways between them."""
@@ -64,11 +66,11 @@ class Evaluator:
         self.graph.is_changed = False
         self.topology = Topology(self.graph)
         resolve_types(self.topology, _explain)
-        if self.graph.evaluator == "push":
-            self._finish_chains()
-            self._groups = self._grouped()
         if self._actions is not None:
             self._actions.follow(self.topology)
+        else:
+            chains.finish(self._groups)
+            self._groups = chains.in_order(self.topology.order, self._databases)
 
     def _warn_unreachable(self) -> None:
         for node, wiring in self.topology.wirings.items():
@@ -79,25 +81,11 @@ class Evaluator:
 
     def stop(self) -> None:
         """Release every node."""
-        self._finish_chains()
+        chains.finish(self._groups)
+        if self._actions is not None:
+            self._actions.stop()
         for node in self.graph:
             stop(node)
-
-    def _finish_chains(self) -> None:
-        for _, chain in self._groups:
-            if chain is not None:
-                chain.finish()
-
-    def _grouped(self) -> list[tuple[list[Node], Any]]:
-        """Group the nodes that run one after the other and can run as one graph, each group with its chain or None."""
-        groups: list[tuple[list[Node], Any]] = []
-        for node in self.topology.order:
-            make = node.type.hook("chain") if node.type and not node.disabled else None
-            if make and groups and groups[-1][1] is make:
-                groups[-1][0].append(node)
-            else:
-                groups.append(([node], make))
-        return [(nodes, make(nodes, self._databases.__getitem__) if make else None) for nodes, make in groups]
 
     def evaluate(self) -> None:
         """Play one frame."""
@@ -116,7 +104,7 @@ class Evaluator:
             self._dirty_push()
 
     def _push(self) -> None:
-        groups: list[tuple[list[Node], Any]] = []
+        groups: list[chains.Group] = []
         for nodes, chain in self._groups:
             if chain is not None and _replays(nodes, chain):
                 groups.append((nodes, chain))
@@ -124,17 +112,48 @@ class Evaluator:
             for node in nodes:
                 if node.requested or node.type is None or not node.type.on_request:
                     self._compute(node)
-            groups += [(nodes, None)] if chain is None else [(part.nodes, part) for part in chain.learn()]
+            groups += chains.learned(nodes, chain)
         self._groups = groups
 
     def _dirty_push(self) -> None:
-        for node in self.topology.order:
-            if self._is_dirty(node) and self._compute(node):
+        groups: list[chains.Group] = []
+        for nodes, chain in self._groups:
+            dirty = self._dirty_among(nodes)
+            if chain is not None and all(dirty) and chain.replay():
+                self._take_over(nodes)
+                groups.append((nodes, chain))
+                continue
+            ran = [node for node in nodes if self._is_dirty(node) and self._compute(node)]
+            if all(dirty):
+                groups += chains.learned(nodes, chain)
+            else:  # next time, the nodes that changed run as one
+                groups += chains.divided(nodes, chain, dirty) if any(dirty) else [(nodes, chain)]
+            for node in ran:
+                self._seen[node] = _age(node)
+        self._groups = groups
+
+    def _dirty_among(self, nodes: list[Node]) -> list[bool]:
+        """Tell which nodes of a group will run: those that are dirty, and those that read one of them."""
+        dirty: set[Node] = set()
+        for node in nodes:
+            if self._is_dirty(node) or (len(nodes) > 1 and dirty.intersection(self.topology.wirings[node].sources)):
+                dirty.add(node)
+        return [node in dirty for node in nodes]
+
+    def _take_over(self, nodes: list[Node]) -> None:
+        """Let the inputs of nodes that were replayed take their values, so that the nodes count as up to date."""
+        for node in nodes:
+            try:
+                for attribute in self.topology.wirings[node].inputs:
+                    attribute.pull()
+            except GraphError as error:
+                node.fail(str(error))
+            else:
                 self._seen[node] = _age(node)
 
     def _is_dirty(self, node: Node) -> bool:
         kind = node.type
-        if kind is None or not node.enabled:
+        if kind is None or not node.is_on:
             return False
         if kind.on_request:
             return node.requested
@@ -144,7 +163,7 @@ class Evaluator:
 
     def _compute(self, node: Node, fired: Attribute | None = None) -> bool:
         """Compute one node, which the input `fired` has activated; False when it gave no result."""
-        if node.disabled or node.type is None or not node.enabled:
+        if node.disabled or node.type is None or not node.is_on:
             return False
         wiring = self.topology.wirings[node]
         node.failed = ""

@@ -178,6 +178,11 @@ class Node:
         return self.type is not None and self.type.is_compound
 
     @property
+    def is_on(self) -> bool:
+        """True if neither the node nor a compound node or graph around it was switched off."""
+        return self.enabled and (self.graph is None or self.graph.parent is None or self.graph.is_on)
+
+    @property
     def label(self) -> str:
         """The path, and the prim that the node is evaluated for if there are several."""
         graph = self.graph.outermost if self.graph is not None else None
@@ -363,6 +368,17 @@ class Graph:
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
+
+    @property
+    def is_on(self) -> bool:
+        """True if neither the graph nor a compound node or graph around it was switched off."""
+        graph: Graph | None = self
+        while graph is not None:
+            holder = self.outermost.nodes.get(graph.path.rpartition("/")[0])
+            if not graph.enabled or (holder is not None and not holder.enabled):
+                return False
+            graph = graph.parent
+        return True
 
     # The spellings of omni.graph.core.
 

@@ -158,7 +158,7 @@ def make_structs(
         element = _field_element(f"inputs:{name}", given, ("inputs", name) in use.mentioned)
         if element is not None:
             optional = bool(records.get((0, name), {}).get("optional"))
-            private = ("inputs", name) in use.touched
+            private = given.is_array and ("inputs", name) in use.touched
             kind = kt.Array(element, 1) if given.is_array else element
             bindings.append(Binding(name, kind, given, name, private=private, optional=optional))
     for name, given in outputs.items():

@@ -9,6 +9,7 @@ program runs until there is a better one.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +90,12 @@ def _compute(db: Any, state: KernelState) -> None:
     _spend(db, kernel_ms=run.kernel_ms, launches=run.launches)
     state.status.replay = "launched"
     state.run = run
-    run.publish(lambda about, text: _warn_once(db, state, about, text))
+    publish(db, state, run)
+
+
+def publish(db: Any, state: KernelState, run: Run, only: Container[str] | None = None) -> None:
+    """Give what the kernels have written to outputs, `only` some or all. Raises GraphError; see Run.publish."""
+    run.publish(lambda about, text: _warn_once(db, state, about, text), only)
 
 
 def _substeps(db: Any) -> int:

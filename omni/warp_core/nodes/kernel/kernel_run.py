@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -60,11 +60,21 @@ class Run:
         """Let structures follow the arrays that the kernels have written. Their ids stay."""
         names = dict.fromkeys(b.structure for step in self.program.steps for b in step.bindings if b.structure)
         for name in names:
-            if follows_arrays(self.values, name):
-                self._structure(name)
+            if self.follows(name):
+                self.structure(name)
 
-    def _structure(self, name: str) -> int:
+    def structure(self, name: str) -> int:
+        """The id of the mesh, hash grid or volume `name`, brought up to date. Raises GraphError."""
         return self.structures.argument(self.values, name, self.program.request.device, self._array)
+
+    def follows(self, name: str) -> bool:
+        """True if a structure follows an array of the node in every substep."""
+        return follows_arrays(self.values, name)
+
+    def points_of(self, name: str) -> np.ndarray:
+        """The points of a structure as they lie in memory. Raises GraphError."""
+        given = self.values.companion(name, "points")
+        return self._array(given) if self.follows(name) else np.asarray(given)
 
     def _array(self, name: str) -> np.ndarray:
         """The memory of the array that a token names. Raises GraphError."""
@@ -103,7 +113,7 @@ class Run:
 
     def _argument(self, binding: Binding, dims: Dims) -> Any:
         if binding.structure:
-            return self._structure(binding.structure)
+            return self.structure(binding.structure)
         memory = self.arrays.get(binding.key)
         if memory is None:
             return as_scalar(self.values.value(binding.source), binding.attribute, binding.type)
@@ -111,17 +121,20 @@ class Run:
         shape = (1,) * binding.rank if is_single else view_shape(self.values, binding, len(memory), dims)
         return as_array(memory, binding.element, shape)
 
-    def publish(self, warn: Callable[[str, str], None]) -> None:
+    def publish(self, warn: Callable[[str, str], None], only: Container[str] | None = None) -> None:
         """Give what the kernels have written to the outputs of the node.
 
         Args:
             warn: Called with an output and a text if the kernel counted more elements than the output has room for.
+            only: The outputs to give, None for all.
 
         Raises:
             GraphError: If the counter of an output does not exist.
         """
         outputs = {b.target: b for step in self.program.steps for b in step.bindings if b.target}
         for name, binding in outputs.items():
+            if only is not None and name not in only:
+                continue
             made = self.arrays[binding.key]
             if binding.state:
                 made = made.copy()  # the next frame writes into the array

@@ -26,6 +26,7 @@ from .node_values import NodeValues
 
 MESH, GRID, VOLUME = "mesh", "hash grid", "volume"
 _NEEDED = {MESH: ("points", "faceVertexIndices"), GRID: ("points", "radius"), VOLUME: ("file",)}
+POINTS_KIND = np.dtype(np.float32)
 _LARGEST_FILE = 1 << 32  # bytes
 _MOST_CELLS = 128  # along an axis of a grid whose number of cells nothing sets
 HINT = (
@@ -73,6 +74,19 @@ class Structures:
         except (ValueError, TypeError, OSError) as error:
             self._held.pop(name, None)
             raise GraphError(f"the {kind} of parameter `{name}` cannot be made: {error}") from None
+
+    def record(self, name: str, points: np.ndarray) -> None:
+        """Let a graph that is being captured bring a mesh or hash grid up to date with an array of points."""
+        held = self._held[name]
+        given: Any = wp.array(points, dtype=wp.vec3, device="cpu", copy=False)
+        if isinstance(held.structure, wp.Mesh):
+            wp.copy(held.structure.points, given)
+            held.structure.refit()
+            held.made_of = (np.full_like(points, np.nan), *held.made_of[1:])  # equals no points
+        else:
+            cells, _, radius = held.made_of
+            held.structure.build(given, radius)
+            held.made_of = (cells, None, radius)
 
     def _mesh(self, values: NodeValues, name: str, device: str, arrays: Callable[[str], np.ndarray]) -> Any:
         points = _points(values, name, arrays)

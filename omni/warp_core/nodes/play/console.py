@@ -105,7 +105,7 @@ def _state(node: Node) -> str:
     """Return the state in the table; a node that only waited for a failed one did not run."""
     if node.disabled:
         return "invalid"
-    if not node.enabled:
+    if not node.is_on:
         return "off"
     if node.has_failed:
         return "failed"

@@ -1,0 +1,56 @@
+"""Groups of nodes that run one after the other and may run as one: a node class can make a chain of them.
+
+The hook `chain(nodes, databases)` of a class returns an object with `nodes`, `replay()`, which runs all of them or
+returns False, `learn()`, called after they have run one by one, and `finish()`. `learn` returns the chains to go on
+with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from .database import Database
+from .node_graph import Node
+
+Group = tuple[list[Node], Any]  # nodes in the order in which they run, and their chain or None
+Databases = Mapping[Node, Database]
+
+
+def maker(node: Node) -> Callable | None:
+    """Return the hook that makes a chain with this node, None if there is none."""
+    return node.type.hook("chain") if node.type and not node.disabled else None
+
+
+def in_order(order: Sequence[Node], databases: Databases) -> list[Group]:
+    """Group the nodes of an order by their chains."""
+    groups: list[tuple[list[Node], Any]] = []
+    for node in order:
+        make = maker(node)
+        if make and groups and groups[-1][1] is make:
+            groups[-1][0].append(node)
+        else:
+            groups.append(([node], make))
+    return [(nodes, make(nodes, databases.__getitem__) if make else None) for nodes, make in groups]
+
+
+def learned(nodes: list[Node], chain: Any) -> list[Group]:
+    """Return the groups to go on with after nodes have run one by one."""
+    return [(nodes, None)] if chain is None else [(part.nodes, part) for part in chain.learn()]
+
+
+def divided(nodes: list[Node], chain: Any, flags: Sequence[bool]) -> list[Group]:
+    """Divide a group where a flag differs from the one before."""
+    if chain is None:
+        return [(nodes, None)]
+    cuts = [0, *(i for i in range(1, len(flags)) if flags[i] != flags[i - 1]), len(flags)]
+    parts = [slice(a, b) for a, b in pairwise(cuts)]
+    return [(part.nodes, part) for part in chain.divided(parts)]
+
+
+def finish(groups: Sequence[Group]) -> None:
+    """Let all chains account for their costs."""
+    for _, chain in groups:
+        if chain is not None:
+            chain.finish()

@@ -1,0 +1,121 @@
+"""The frame of one Kernel node as commands of a graph. Start with `run_of` and `record`.
+
+`Refused` says why a graph cannot repeat a node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import omni.warp_core as wp
+
+from ..graph.node_graph import Node
+from .kernel_bindings import Binding
+from .kernel_node import KernelState, settled_run
+from .kernel_run import Run
+from .kernel_structures import POINTS_KIND
+
+
+class Refused(Exception):
+    """A chain that cannot be replayed, and why. `node` is the one to leave out, None if the reason may pass."""
+
+    def __init__(self, text: str, node: Node | None = None):
+        super().__init__(text)
+        self.node = node
+
+
+def run_of(node: Node, db: Any) -> Run:
+    """Return the last run of a node. Raises Refused if a graph cannot repeat it."""
+    state: KernelState = db.per_instance_state
+    run = settled_run(db, state)
+    if run is None:
+        raise Refused(f"{node.path} is being compiled or reset")
+    if run.program.request.device != "cpu":
+        text = f"{node.path} runs on {run.program.request.device}, and only nodes on the CPU are replayed"
+        raise Refused(text, node)
+    if wp.config.mode != "release":
+        raise Refused(f"wp.config.mode is {wp.config.mode!r}")
+    return run
+
+
+def keeps_arrays(run: Run) -> bool:
+    """True if a node has arrays that live between frames: running it twice in a frame is not running it once."""
+    return any(binding.state for step in run.program.steps for binding in step.bindings)
+
+
+def read_by_host(run: Run) -> dict[str, Binding]:
+    """Return the outputs whose value the host makes from the arrays of the kernels: numbers, bools, counted arrays."""
+    outputs = {b.target: b for step in run.program.steps for b in step.bindings if b.target}
+    return {
+        name: b
+        for name, b in outputs.items()
+        if not b.attribute.is_array or b.attribute.base == "bool" or run.values.companion(name, "counter")
+    }
+
+
+def record(node: Node, run: Run, inner: set[str]) -> list[Any]:
+    """Put what a node does in a frame into the graph that is captured. Returns its recorded launches.
+
+    Args:
+        node: The node.
+        run: Its last run.
+        inner: The input arrays that come from a node of the chain, by the names that Python gives them.
+    """
+    bindings = {b.key: b for step in run.program.steps for b in step.bindings if b.rank or b.target}
+    for key, binding in bindings.items():
+        if (binding.target or binding.private) and not binding.state:
+            _record_start(run, key, binding, inner)
+    structures = _structures(run, inner)
+    for name in structures:
+        run.structures.record(name, _points(run, name))
+    commands = [
+        wp.launch(step.kernel, dim=dims, inputs=given, device="cpu", record_cmd=True)
+        for step, dims, given in zip(run.program.steps, run.dims, run.arguments, strict=True)
+    ]
+    for substep in range(run.substeps):
+        for name, follows in structures.items():
+            if substep and follows:
+                run.structures.record(name, _points(run, name))
+        for command, dims in zip(commands, run.dims, strict=True):
+            if 0 not in dims:
+                command.launch()
+    by_host = read_by_host(run)
+    for key, binding in bindings.items():
+        if binding.target and binding.state and binding.target not in by_host:
+            wp.copy(_bytes(node.attributes[f"outputs:{binding.target}"].value), _bytes(run.arrays[key]))
+    return commands
+
+
+def _record_start(run: Run, key: str, binding: Binding, inner: set[str]) -> None:
+    """Record the zeros that an array starts from, or the copy of an array of the chain; see also StartFeed."""
+    memory = run.arrays[key]
+    if not binding.source:
+        _bytes(memory).zero_()
+    elif binding.source in inner:
+        wp.copy(_bytes(memory), _bytes(run.values.numbers(binding.source)))
+
+
+def _structures(run: Run, inner: set[str]) -> dict[str, bool]:
+    """The structures that follow arrays of the chain: True for arrays of the node itself, which change in substeps."""
+    found = {}
+    for name in dict.fromkeys(b.structure for step in run.program.steps for b in step.bindings if b.structure):
+        follows = run.follows(name)
+        if follows or f"{name}_points" in inner:
+            found[name] = follows
+    return found
+
+
+def _points(run: Run, name: str) -> np.ndarray:
+    points = run.points_of(name)
+    if points.dtype != POINTS_KIND or not points.flags.c_contiguous:
+        raise Refused(f"the points of `{name}` are {points.dtype} numbers; a structure that is replayed needs float32")
+    return points
+
+
+def _bytes(memory: np.ndarray) -> Any:
+    """The bytes of an array, without a copy."""
+    if not memory.flags.c_contiguous:
+        raise Refused("an array has gaps")
+    return wp.array(memory.reshape(-1).view(np.uint8), dtype=wp.uint8, copy=False, device="cpu")

@@ -1,0 +1,138 @@
+"""Values that come into a captured chain from outside, and where each goes before a replay.
+
+Every feed has `pass_on`, which gives the newest value to the graph, and returns False if that takes another graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..graph.attribute import Attribute
+from ..values.attribute_values import same
+from .kernel_bindings import Binding
+from .kernel_run import Run
+from .kernel_types import as_array, as_numbers, as_scalar
+
+
+@dataclass
+class Feed:
+    """An input whose value decides more than arguments: it must stay as it was when the graph was captured.
+
+    Of several inputs with one source, `attribute` is the first. The others are not pulled.
+    """
+
+    attribute: Attribute
+    value: Any
+
+    @property
+    def may_have_changed(self) -> bool:
+        """True if the value has to be looked at. That of a chain of connected inputs always has."""
+        attribute = self.attribute
+        source = attribute.source
+        return attribute.is_behind or attribute.value is not self.value or bool(source is not None and source.sources)
+
+    def pass_on(self) -> bool:
+        """Give the newest value to the graph. Returns False if that takes another graph."""
+        self.attribute.pull()
+        value = self.attribute.value
+        if value is self.value:
+            return True
+        return not isinstance(value, np.ndarray) and same(value, self.value)
+
+
+@dataclass
+class Target:
+    """An argument of a recorded launch. In struct style it is a field of a struct."""
+
+    command: Any
+    index: int
+    struct: Any = None
+    name: str = ""
+
+    def set(self, argument: Any) -> None:
+        """Let the launch take another argument."""
+        if self.struct is None:
+            self.command.set_param_at_index(self.index, argument)
+            return
+        setattr(self.struct, self.name, argument)
+        self.command.set_param_at_index(self.index, self.struct)
+
+
+@dataclass
+class ArgumentFeed(Feed):
+    """A number or an array that recorded launches take, all in one form."""
+
+    binding: Binding
+    shape: tuple[int, ...]  # of the array in the kernel
+    count: int  # of its elements in the attribute
+    targets: list[Target] = field(default_factory=list)
+    argument: Any = None  # kept alive for the launches
+
+    def pass_on(self) -> bool:
+        """See Feed."""
+        self.attribute.pull()
+        value, binding = self.attribute.value, self.binding
+        if value is self.value:
+            return True
+        if binding.rank:
+            numbers = as_numbers(value, binding.attribute)
+            if numbers.shape[:1] != (self.count,):
+                return False
+            argument = as_array(numbers, binding.element, self.shape)
+        else:
+            argument = as_scalar(value, binding.attribute, binding.type)
+        for target in self.targets:
+            target.set(argument)
+        self.value, self.argument = value, argument
+        return True
+
+
+@dataclass
+class LengthFeed(Feed):
+    """An array of which only the length counts."""
+
+    count: int
+
+    def pass_on(self) -> bool:
+        """See Feed."""
+        self.attribute.pull()
+        self.value = self.attribute.value
+        return len(self.value) == self.count
+
+
+@dataclass
+class StartFeed(Feed):
+    """The first value of an array that the kernels write to, copied into its memory before each replay."""
+
+    memory: np.ndarray
+    is_array: bool
+
+    may_have_changed = True
+
+    def pass_on(self) -> bool:
+        """See Feed."""
+        self.attribute.pull()
+        self.value = self.attribute.value
+        numbers = as_numbers(self.value, self.attribute.type) if self.is_array else self.value
+        if self.is_array and numbers.shape != self.memory.shape:
+            return False
+        self.memory[...] = numbers
+        return True
+
+
+@dataclass
+class StructureFeed(Feed):
+    """A value that a mesh, hash grid or volume is made of: the structure follows it and keeps its id."""
+
+    run: Run
+    name: str
+    id: int
+
+    def pass_on(self) -> bool:
+        """See Feed."""
+        self.attribute.pull()
+        self.value = self.attribute.value
+        return self.run.structure(self.name) == self.id
