@@ -1,8 +1,8 @@
 """Groups of nodes that run one after the other and may run as one: a node class can make a chain of them.
 
-The hook `chain(nodes, databases)` of a class returns an object with `nodes`, `replay()`, which runs all of them or
-returns False, `learn()`, called after they have run one by one, and `finish()`. `learn` returns the chains to go on
-with.
+The hook `chain(nodes, databases)` of a class returns an object with `nodes`. Its `replay()` runs all of them, or
+returns False. `learn()` is called after they have run one by one, and returns the chains to go on with. `finish()` ends
+it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Databases = Mapping[Node, Database]
 
 
 def maker(node: Node) -> Callable | None:
-    """Return the hook that makes a chain with this node, None if there is none."""
+    """Return the hook that makes a chain with this node; None without such a hook."""
     return node.type.hook("chain") if node.type and not node.disabled else None
 
 

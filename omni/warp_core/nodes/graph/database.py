@@ -89,10 +89,12 @@ class Ports:
         return found if found is not None and found.resolved.is_array else None
 
     def __getattr__(self, name: str) -> Any:
-        sized = self._sized(name)
-        if sized is not None:
-            return len(sized.value)
-        attribute = self._find(name)
+        attribute = self._node.find(self._port, name)
+        if attribute is None:
+            sized = self._sized(name)
+            if sized is not None:
+                return len(sized.value)
+            attribute = self._find(name)
         if attribute.type.is_bundle:
             return self._bundles.contents(attribute)
         return RuntimeAttribute(attribute) if attribute.type.is_any else attribute.value
@@ -100,9 +102,10 @@ class Ports:
     def __setattr__(self, name: str, value: Any) -> None:
         if self._port == "inputs":
             raise AttributeError(f"{self._node.path}: inputs are read only while computing (inputs:{name})")
-        sized = self._sized(name)
+        known = self._node.find(self._port, name)
+        sized = self._sized(name) if known is None else None
         if sized is None:
-            attribute = self._find(name)
+            attribute = known or self._find(name)
             if attribute.type.is_bundle:
                 self._bundles.store(attribute, value)
             else:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 import traceback
-from typing import Any
 
 from . import chains
 from .action_graph import ActionGraph

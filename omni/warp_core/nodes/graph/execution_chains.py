@@ -49,7 +49,7 @@ class Chains:
         self._by_first[chain.nodes[0]] = chain
 
     def starting_at(self, node: Node) -> Any:
-        """Return the chain that begins with a node, None if there is none."""
+        """Return the chain that begins with a node; None if no chain does."""
         return self._by_first.get(node)
 
     def ran(self, node: Node) -> None:

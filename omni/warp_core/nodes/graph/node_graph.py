@@ -92,7 +92,8 @@ class Node:
     `disabled` is the reason why it can never run, `failed` the reason why it gave no result in the current evaluation.
     `has_failed` is true once its own code has failed, in any frame. A node that is not `enabled` was switched off by
     the scene or by a program: it rests, and its outputs keep their values. `latent`: it waits, and is computed in every
-    evaluation until it ends that. `requested`: it asked to be computed in the next evaluation.
+    evaluation until it ends that. `requested`: it asked to be computed in the next evaluation. `layout` grows whenever
+    an attribute is added or removed.
     """
 
     __slots__ = (
@@ -108,6 +109,7 @@ class Node:
         "has_failed",
         "host",
         "latent",
+        "layout",
         "path",
         "ran",
         "requested",
@@ -127,7 +129,7 @@ class Node:
         self.disabled = ""
         self.failed = ""
         self.has_failed = False
-        self.edits = 0
+        self.edits = self.layout = 0
         self.ran = False
         self.timing = Timing()
         self.shared_state: Any = None
@@ -151,6 +153,7 @@ class Node:
 
     def _changed(self) -> None:
         self._by_python_name = None
+        self.layout += 1
         if self.graph is not None:
             self.graph.is_changed = True
 

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..values.attribute_types import AttributeType
 from .array_sizes import count_of
 from .dimensions import empty_input
 from .kernel_bindings import Binding
+from .kernel_types import as_array
 from .node_values import NodeValues
 
 # Bytes of physical memory. The system would promise more, and then end the process.
@@ -27,6 +29,15 @@ class Memory:
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
     states: dict[str, np.ndarray] = field(default_factory=dict)
     authored: dict[str, np.ndarray] = field(default_factory=dict)
+    _views: dict[Any, tuple[np.ndarray, Any]] = field(default_factory=dict)
+
+    def view(self, memory: np.ndarray, binding: Binding, shape: tuple[int, ...]) -> Any:
+        """The memory as an array of a kernel, the same one as long as the memory is."""
+        key = binding.key, binding.type, shape
+        held = self._views.get(key)
+        if held is None or held[0] is not memory:
+            held = self._views[key] = memory, as_array(memory, binding.element, shape)
+        return held[1]
 
     def reset(self) -> None:
         """Let persistent arrays begin anew at the next run."""
@@ -85,8 +96,7 @@ class Memory:
 def _numbers(values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
     """The elements of an input array. Raises GraphError if it has none and the launch would read them."""
     numbers = values.numbers(name)
-    may_be_empty = binding.optional or values.is_optional(name) or 0 in dims or values.has_source(name)
-    if len(numbers) or may_be_empty:
+    if len(numbers) or binding.optional or 0 in dims or values.is_optional(name) or values.has_source(name):
         return numbers
     raise GraphError(empty_input(name))
 

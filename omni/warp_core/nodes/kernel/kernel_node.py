@@ -26,7 +26,7 @@ from .kernel_run import Run
 from .kernel_source import KernelUse, normalized
 from .kernel_structures import Structures
 from .kit_code import consented_text
-from .node_values import NodeValues, dynamic
+from .node_values import Attributes, NodeValues, dynamic
 from .program import Program, Request, uses_to_run
 
 _DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
@@ -46,6 +46,8 @@ class KernelState:
     told: set[str] = field(default_factory=set)
     frame: int = 0
     run: Run | None = None
+    attributes: Attributes | None = None
+    layout: int | None = None  # of the node, when these were its attributes
 
 
 def internal_state() -> KernelState:
@@ -72,7 +74,7 @@ def compute(db: Any) -> bool:
 
 
 def _compute(db: Any, state: KernelState) -> None:
-    values = NodeValues(db, dynamic(db))
+    values = NodeValues(db, _attributes(db, state))
     program = _program(db, state, values)
     if _begins_anew(db, state):
         state.memory.reset()
@@ -96,6 +98,15 @@ def _compute(db: Any, state: KernelState) -> None:
 def publish(db: Any, state: KernelState, run: Run, only: Container[str] | None = None) -> None:
     """Give what the kernels have written to outputs, `only` some or all. Raises GraphError; see Run.publish."""
     run.publish(lambda about, text: _warn_once(db, state, about, text), only)
+
+
+def _attributes(db: Any, state: KernelState) -> Attributes:
+    """The user's attributes. In this host they are found once, unless one came or went or may take another type."""
+    layout = getattr(db.node, "layout", None)
+    if state.attributes is None or state.layout != layout or layout is None:
+        is_open = layout is None or any(a.is_dynamic() and a.type.is_any for a in db.node.get_attributes())
+        state.attributes, state.layout = dynamic(db), None if is_open else layout
+    return state.attributes
 
 
 def _substeps(db: Any) -> int:

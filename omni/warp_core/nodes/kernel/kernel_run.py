@@ -16,7 +16,7 @@ from .dimensions import beyond_end, launch_dims
 from .kernel_bindings import Binding
 from .kernel_memory import Memory
 from .kernel_structures import Structures, follows_arrays
-from .kernel_types import as_array, as_scalar
+from .kernel_types import as_scalar
 from .node_values import NodeValues
 from .program import Program, Step
 
@@ -119,7 +119,7 @@ class Run:
             return as_scalar(self.values.value(binding.source), binding.attribute, binding.type)
         is_single = not binding.attribute.is_array
         shape = (1,) * binding.rank if is_single else view_shape(self.values, binding, len(memory), dims)
-        return as_array(memory, binding.element, shape)
+        return self.memory.view(memory, binding, shape)
 
     def publish(self, warn: Callable[[str, str], None], only: Container[str] | None = None) -> None:
         """Give what the kernels have written to the outputs of the node.

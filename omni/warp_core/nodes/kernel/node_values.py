@@ -50,9 +50,13 @@ class NodeValues:
     def __init__(self, db: Any, attributes: Attributes):
         self.db, self.attributes = db, attributes
         self._numbers: dict[str, np.ndarray] = {}
+        self._find = getattr(db.node, "find", None)  # of this host, as Kit's nodes have no such method
 
     def value(self, name: str, port: str = "inputs") -> Any:
         """The value of an attribute in its canonical form."""
+        found = self._find(port, name) if self._find is not None else None
+        if found is not None:
+            return found.value
         value = getattr(getattr(self.db, port), name)
         return value.value if hasattr(value, "resolved") else value
 
