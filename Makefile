@@ -114,6 +114,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/values.py
 	$(BIN)/python benchmarks/nodes.py
+	$(BIN)/python benchmarks/node_frames.py
 
 extension: build  ## put the extension for Kit together, in build/exts
 	$(BIN)/python -m tools.extension
