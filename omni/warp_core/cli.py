@@ -13,16 +13,17 @@ import io
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from types import FrameType, ModuleType
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from . import config
 from .cli_arguments import CONSENT, CRASHED, INPUT, INTERNAL, INTERRUPTED, NODES, OK, OUTPUT, USAGE, parse
 from .files import sweep, write
 from .lang.errors import InternalError
-from .nodes.play import child_process
+from .nodes.play import child_process, file_watch, isolation
 from .nodes.scene.visible_text import harmless
 
 
@@ -53,11 +54,20 @@ def _play(options: argparse.Namespace) -> int:
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
+    trace, isolated = None, getattr(options, "stopped", None)
     settings = play.Settings(options.frames, options.fps, options.device, options.values, options.nodes)
+    settings.isolated = isolated
+    if isolated is not None:
+        settings.observers.append(_load("nodes.play.running_node").RunningNode())
+    if options.profile:
+        trace = _load("nodes.play.play_trace").Trace()
+        settings.observers.append(trace)
     if not _is_trusted(options):
         child_process.limit_memory()
     try:
         player = play.Player.open(options.scene, settings, graph.Log(lambda text: _report(report, text)))
+        if options.watched is not None:
+            file_watch.tell(options.watched, _files_of(player, options))
         output.check_target(options.output, player.stage)
         if options.remember:
             _remember(consent, player.codes)
@@ -66,6 +76,8 @@ def _play(options: argparse.Namespace) -> int:
             return CONSENT
         if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
             child_process.lift_limit()
+        if isolated is not None:
+            child_process.allow_memory(_memory(options))
         child_process.reach(child_process.PLAYING)
         with report.progress() as bar:
             task = bar.add_task("playing", total=player.end - player.start + 1)
@@ -80,6 +92,8 @@ def _play(options: argparse.Namespace) -> int:
         child_process.reach(child_process.WRITTEN)
     _prepare_streams()
     report.summary(outcome)
+    if trace is not None:
+        _write_trace(trace, options.profile)
     if not outcome.written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
         return NODES
@@ -88,6 +102,49 @@ def _play(options: argparse.Namespace) -> int:
         f"wrote {harmless(options.output)}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
     )
     return NODES if outcome.failed else OK
+
+
+def _write_trace(trace: Any, path: str) -> None:
+    try:
+        trace.write(path)
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{path}: cannot be written: {error.strerror or error}") from None
+    more = f", without {trace.left_out} events at the end" if trace.left_out else ""
+    print(harmless(f"wrote {path}{more}"))
+
+
+def _files_of(player: Any, options: argparse.Namespace) -> list[str]:
+    """The files that a play reads: layers of the stage, code, what the code reads, and node types."""
+    layers = [layer.realPath for layer in player.stage.GetUsedLayers()]
+    code = [path for code in player.codes for path in (code.origin, *(path for _, path in code.files))]
+    types = [path for folder in options.nodes for path in file_watch.files_below(folder)]
+    return [path for path in (options.scene, *layers, *code, *types) if os.path.isabs(path) or path == options.scene]
+
+
+def _memory(options: argparse.Namespace) -> int:
+    if options.memory is not None:
+        return int(options.memory * 1e9)
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+
+
+def _watch(options: argparse.Namespace) -> int:
+    """Play, and again whenever a file changes. It ends with Ctrl-C."""
+    options.command = "play"
+    known: dict[str, file_watch.Signature] = {}
+    try:
+        while True:
+            known = file_watch.signatures(known or [options.scene])
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as options.watched:
+                code = _guarded(options)
+                known |= file_watch.told(options.watched)
+            if code in (USAGE, INTERRUPTED, INTERNAL):
+                return code
+            print(harmless(f"watching {len(known)} files; Ctrl-C ends"), file=sys.stderr, flush=True)
+            changed = file_watch.wait_for_change(known)
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            print(harmless(f"changed: {changed[0]}{more}"), file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        return OK
 
 
 def _report(report: ModuleType, text: str) -> None:
@@ -235,6 +292,7 @@ def _info(options: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "play": _play,
+    "watch": _watch,
     "preview": _preview,
     "graph": _graph,
     "convert": _convert,
@@ -275,6 +333,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     _prepare_streams()
     options = parse(sys.argv[1:] if arguments is None else arguments)
+    options.watched = options.stopped = None
     guarded = arguments is None and options.command in READS_SCENES and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
@@ -294,7 +353,7 @@ def _fate_of_result() -> str:
 
 def _guarded(options: argparse.Namespace) -> int:
     """Play or draw in a child process, and tell if it did not come to an end by itself."""
-    ending = child_process.run(lambda: _run(options), 0.0 if _is_trusted(options) else child_process.READ_SECONDS)
+    ending = _ending(options)
     sweep(os.path.dirname(os.path.abspath(options.output)))  # a play that was killed could not do it
     if ending.returned:
         return ending.code
@@ -305,6 +364,20 @@ def _guarded(options: argparse.Namespace) -> int:
         return INPUT
     _complain(f"{_why_ended(options, ending)}; {_fate_of_result()}")
     return CRASHED
+
+
+def _ending(options: argparse.Namespace) -> child_process.Ending:
+    """Run the command in a child process; again without the nodes that ended it, if the user wants that."""
+    seconds = 0.0 if _is_trusted(options) else child_process.READ_SECONDS
+    if options.command != "play" or not options.isolate:
+        return child_process.run(lambda: _run(options), seconds)
+    options.stopped = {}
+    while True:
+        ending = child_process.run(lambda: _run(options), seconds, options.timeout)
+        told = isolation.stop_culprit(ending, options.stopped, options.timeout)
+        if not told:
+            return ending
+        _complain(told)
 
 
 def _why_unread(options: argparse.Namespace, ending: child_process.Ending) -> str:
@@ -319,6 +392,8 @@ def _why_unread(options: argparse.Namespace, ending: child_process.Ending) -> st
 def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str:
     if not ending.signal:
         return f"code in the scene ended the process with exit code {ending.code} before the play was over"
+    if ending.late:
+        return f"a node took longer than {options.timeout:g} s"
     if ending.signal == signal.SIGKILL:
         return f"the {options.command} was killed, perhaps because memory ran out"
     name = signal.Signals(ending.signal).name

@@ -22,7 +22,7 @@ EXIT_CODES = {
 }
 _CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
 Add = Callable[[str, str], argparse.ArgumentParser]
-ABOUT = "Play the graphs of a USD scene, draw a stage, list volumes, check nodes, tell about this machine."
+ABOUT = "Play the graphs of a USD scene, watch it, draw a stage, list volumes, check nodes, tell about this machine."
 
 
 def _frames(text: str) -> tuple[int, int]:
@@ -50,6 +50,16 @@ def _value(text: str) -> tuple[str, str]:
     return path, value
 
 
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Return the options of the command line. `command` names the sub-command. Mistakes leave through SystemExit(2)."""
     return _parser().parse_args(_with_joined_negatives(arguments))
@@ -69,8 +79,9 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
 
+    _play_options(add("play", "play the OmniGraph graphs of a scene and write the results as time samples over it"))
+    _play_options(add("watch", "play, and again whenever the scene or its code changes on disk, until Ctrl-C"))
     for options in (
-        _play_options,
         _preview_options,
         _graph_options,
         _convert_options,
@@ -83,8 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _play_options(add: Add) -> None:
-    play = add("play", "play the OmniGraph graphs of a scene and write the results as time samples over it")
+def _play_options(play: argparse.ArgumentParser) -> None:
     play.add_argument("scene", metavar="SCENE", help="USD file with the graphs; it is never changed")
     play.add_argument("-o", "--output", required=True, metavar="OUT.usdc", help="layer to write, over the scene")
     play.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame (default: the scene's range)")
@@ -101,6 +111,22 @@ def _play_options(add: Add) -> None:
     play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
     play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
+    play.add_argument(
+        "--profile", metavar="TRACE.json",
+        help="write when each node ran and for how long, as a trace for https://ui.perfetto.dev",
+    )  # fmt: skip
+    play.add_argument(
+        "--isolate", action="store_true",
+        help="play again without a node that crashes, never ends or takes all memory; kernels are not replayed",
+    )  # fmt: skip
+    play.add_argument(
+        "--timeout", type=_positive, default=60.0, metavar="SECONDS",
+        help="time that a node may take in a frame, compiling included, with --isolate (default: 60)",
+    )  # fmt: skip
+    play.add_argument(
+        "--memory", type=_positive, metavar="GB",
+        help="memory that the play may take, with --isolate (default: three quarters of the machine's)",
+    )  # fmt: skip
 
 
 def _preview_options(add: Add) -> None:

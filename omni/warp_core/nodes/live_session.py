@@ -32,7 +32,7 @@ from ..usd.stage import (
     unreadable,
 )
 from .extensions import node_folders
-from .graph.node_graph import Attribute, Host, Log, Node, Timeline
+from .graph.node_graph import Attribute, Host, Log, Node, Observer, Timeline
 from .graph.schedule import Schedule
 from .kernel.diagnostics import entry
 from .ogn.ogn_spec import OgnError
@@ -58,6 +58,8 @@ class Settings:
     device: str = "cpu"
     values: list[tuple[str, str]] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)  # folders of node types, whose code runs
+    observers: list[Observer] = field(default_factory=list)
+    isolated: dict[str, tuple[int, str]] | None = None  # nodes that fail, from which frame on and why; none is replayed
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Session:
         self.start, self.end, self.fps = _range(stage, settings)
         host.timeline = Timeline(self.fps, self.start, self.start)
         host.device = settings.device
+        host.observers, host.replays = settings.observers, settings.isolated is None
         host.store = self._new_store()
         for name, text in settings.values:
             self.disconnect(_override(loaded, name, text))
@@ -171,6 +174,11 @@ class Session:
         schedule = self.open_schedule()
         self.is_exact = self.is_exact and frame == self.next_frame
         self.frame = self.host.timeline.frame = self.host.store.frame = frame
+        for observer in self.host.observers:
+            observer.frame(frame)
+        for path, (first, why) in (self.settings.isolated or {}).items():
+            if frame == max(first, self.start):
+                _switch_off(schedule, path, why)
         self._wall_before = {node: node.timing.wall_ms for node in schedule.nodes()}
         for attribute, source in self.loaded.animated:
             if not attribute.sources:
@@ -315,6 +323,16 @@ def _json(node: Node, name: str, default: Any) -> Any:
     """Return the value of an attribute that holds JSON; `default` if the node has none."""
     attribute = node.attributes.get(name)
     return json.loads(attribute.value) if attribute is not None and attribute.value else default
+
+
+def _switch_off(schedule: Schedule, path: str, why: str) -> None:
+    """Let the nodes at a path fail from now on."""
+    for node in schedule.nodes():
+        if node.path == path and not node.disabled:
+            node.fail(why)
+            node.disabled = why
+            assert node.graph is not None
+            node.graph.outermost.is_changed = True
 
 
 def registry(folders: list[str], log: Log) -> node_registry.Registry:

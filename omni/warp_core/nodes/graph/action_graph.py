@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import execution_chains
+from . import chains, execution_chains
 from .attribute import Attribute
 from .chains import Databases
 from .database import DISABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH
@@ -105,7 +105,7 @@ class ActionGraph:
         """Run a chain of nodes as one. Returns False if they have to run one by one."""
         for member in chain.nodes:
             self._compute_sources(member, computed)
-        if not chain.replay():
+        if not chains.replayed(chain):
             return False
         for member in chain.nodes[1:]:
             self._count_step(member)

@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -20,7 +21,7 @@ Databases = Mapping[Node, Database]
 
 def maker(node: Node) -> Callable | None:
     """Return the hook that makes a chain with this node; None without such a hook."""
-    return node.type.hook("chain") if node.type and not node.disabled else None
+    return node.type.hook("chain") if node.type and not node.disabled and node.host.replays else None
 
 
 def in_order(order: Sequence[Node], databases: Databases) -> list[Group]:
@@ -38,6 +39,26 @@ def in_order(order: Sequence[Node], databases: Databases) -> list[Group]:
 def learned(nodes: list[Node], chain: Any) -> list[Group]:
     """Return the groups to go on with after nodes have run one by one."""
     return [(nodes, None)] if chain is None else [(part.nodes, part) for part in chain.learn()]
+
+
+def replayed(chain: Any) -> bool:
+    """Run all nodes of a chain as one; they share the time. Returns False if they have to run one by one."""
+    if not chain.is_ready:
+        return False
+    observers = chain.nodes[0].host.observers
+    for observer in observers:
+        observer.begin(chain.nodes)
+    started = time.perf_counter()
+    try:
+        if not chain.replay():
+            return False
+        share = (time.perf_counter() - started) * 1e3 / len(chain.nodes)
+        for node in chain.nodes:
+            node.timing.wall_ms += share
+        return True
+    finally:
+        for observer in reversed(observers):
+            observer.end(chain.nodes)
 
 
 def divided(nodes: list[Node], chain: Any, flags: Sequence[bool]) -> list[Group]:

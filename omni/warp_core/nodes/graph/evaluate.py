@@ -105,7 +105,7 @@ class Evaluator:
     def _push(self) -> None:
         groups: list[chains.Group] = []
         for nodes, chain in self._groups:
-            if chain is not None and _replays(nodes, chain):
+            if chain is not None and chains.replayed(chain):
                 groups.append((nodes, chain))
                 continue
             for node in nodes:
@@ -118,7 +118,7 @@ class Evaluator:
         groups: list[chains.Group] = []
         for nodes, chain in self._groups:
             dirty = self._dirty_among(nodes)
-            if chain is not None and all(dirty) and chain.replay():
+            if chain is not None and all(dirty) and chains.replayed(chain):
                 self._take_over(nodes)
                 groups.append((nodes, chain))
                 continue
@@ -162,6 +162,18 @@ class Evaluator:
 
     def _compute(self, node: Node, fired: Attribute | None = None) -> bool:
         """Compute one node, which the input `fired` has activated; False when it gave no result."""
+        observers = node.host.observers
+        if not observers:
+            return self._run(node, fired)
+        for observer in observers:
+            observer.begin((node,))
+        try:
+            return self._run(node, fired)
+        finally:
+            for observer in reversed(observers):
+                observer.end((node,))
+
+    def _run(self, node: Node, fired: Attribute | None) -> bool:
         if node.disabled or node.type is None or not node.is_on:
             return False
         wiring = self.topology.wirings[node]
@@ -198,17 +210,6 @@ class Evaluator:
             return False
         node.succeeded()
         return True
-
-
-def _replays(nodes: list[Node], chain: Any) -> bool:
-    """Run a chain as one graph if it can be. Its nodes share the time."""
-    started = time.perf_counter()
-    if not chain.replay():
-        return False
-    share = (time.perf_counter() - started) * 1e3 / len(nodes)
-    for node in nodes:
-        node.timing.wall_ms += share
-    return True
 
 
 def _age(node: Node) -> int:

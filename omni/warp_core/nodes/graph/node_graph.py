@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -324,12 +324,26 @@ class Events:
         self.arrived, self.sent = self.sent, {}
 
 
+class Observer:
+    """Is told what a play does: frames, and nodes that begin and end, several where they run as one."""
+
+    def frame(self, frame: int) -> None:
+        """A frame begins."""
+
+    def begin(self, nodes: Sequence[Node]) -> None:
+        """These nodes are going to run."""
+
+    def end(self, nodes: Sequence[Node]) -> None:
+        """They have run."""
+
+
 @dataclass
 class Host:
     """Services for nodes beyond their graph: the log, the clock, the stage and the device to run on.
 
     `code` holds the text of each node that carries one, by node path, as it was when the user consented to run it.
-    `files` has the paths of the other files that such nodes read, by node path and input.
+    `files` has the paths of the other files that such nodes read, by node path and input. `observers` are told what
+    runs. `replays` is False where nodes must run one by one.
     """
 
     log: Log = field(default_factory=Log)
@@ -339,6 +353,8 @@ class Host:
     code: dict[str, str] = field(default_factory=dict)
     files: dict[tuple[str, str], str] = field(default_factory=dict)
     events: Events = field(default_factory=Events)
+    observers: list[Observer] = field(default_factory=list)
+    replays: bool = True
 
 
 @dataclass

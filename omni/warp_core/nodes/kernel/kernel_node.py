@@ -47,7 +47,7 @@ class KernelState:
     frame: int = 0
     run: Run | None = None
     attributes: Attributes | None = None
-    layout: int | None = None  # of the node, when these were its attributes
+    layout: tuple[Any, Any] | None = None  # the node whose attributes these were, and its layout
 
 
 def internal_state() -> KernelState:
@@ -102,9 +102,9 @@ def publish(db: Any, state: KernelState, run: Run, only: Container[str] | None =
 
 def _attributes(db: Any, state: KernelState) -> Attributes:
     """The user's attributes. In this host they are found once, unless one came or went or may take another type."""
-    layout = getattr(db.node, "layout", None)
-    if state.attributes is None or state.layout != layout or layout is None:
-        is_open = layout is None or any(a.is_dynamic() and a.type.is_any for a in db.node.get_attributes())
+    layout = db.node, getattr(db.node, "layout", None)
+    if state.attributes is None or state.layout != layout:
+        is_open = layout[1] is None or any(a.is_dynamic() and a.type.is_any for a in db.node.get_attributes())
         state.attributes, state.layout = dynamic(db), None if is_open else layout
     return state.attributes
 

@@ -48,6 +48,11 @@ class Chain:
         self._code: dict[str, str] = {}
         self._launches: dict[Node, int] = {}
 
+    @property
+    def is_ready(self) -> bool:
+        """True if there is a graph to replay."""
+        return self._graph is not None
+
     # -- replaying ----------------------------------------------------------------------------------------------------
 
     def replay(self) -> bool:

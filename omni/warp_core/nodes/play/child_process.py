@@ -13,7 +13,9 @@ import mmap
 import os
 import resource
 import signal
+import struct
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -28,7 +30,12 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 
 
-_shared = mmap.mmap(-1, 2)  # how far the child is, and whether the task returned
+_TICK = 0.2  # seconds between two looks at the node that runs
+_NODE = struct.Struct("=dqH")  # when the node that runs began, 0 for none, its frame, and the bytes of its path
+_AT = 8  # where that lies in shared memory; its path follows
+_LONGEST = 4000  # bytes of a path
+
+_shared = mmap.mmap(-1, 4096)  # how far the child is, whether the task returned, and the node that runs
 _original: list[tuple[int, int]] = []  # the memory limit of a child, while a lower one is set
 _children: list[int] = []  # the process id of the child, known to itself
 
@@ -38,7 +45,7 @@ class Ending:
     """The end of the child: its exit `code`, or the `signal` that ended it.
 
     `returned` is True if the task came to its end, `interrupted` if the parent was asked to stop, `overdue` if reading
-    took too long.
+    took too long, `late` if a node did.
     """
 
     code: int
@@ -46,6 +53,7 @@ class Ending:
     returned: bool
     interrupted: bool
     overdue: bool
+    late: bool = False
 
 
 def reach(stage: int) -> None:
@@ -56,6 +64,33 @@ def reach(stage: int) -> None:
 def reached() -> int:
     """Return how far the play is."""
     return _shared[0]
+
+
+def enter_node(path: str, frame: int) -> None:
+    """Record that a node begins to run."""
+    name = path.encode("utf-8", "replace")[:_LONGEST]
+    start = _AT + _NODE.size
+    _shared[start : start + len(name)] = name
+    _NODE.pack_into(_shared, _AT, time.monotonic(), frame, len(name))
+
+
+def leave_node() -> None:
+    """Record that it has run."""
+    _NODE.pack_into(_shared, _AT, 0.0, 0, 0)
+
+
+def node_at_end() -> tuple[str, int] | None:
+    """Return the node that ran when the child ended, and its frame."""
+    began, frame, length = _NODE.unpack_from(_shared, _AT)
+    start = _AT + _NODE.size
+    return (_shared[start : start + length].decode("utf-8", "replace"), frame) if began else None
+
+
+def allow_memory(size: int) -> None:
+    """Let a guarded child take `size` bytes altogether. What takes more fails."""
+    if _children == [os.getpid()]:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
 
 
 def limit_memory() -> None:
@@ -99,24 +134,28 @@ def stops_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def run(task: Callable[[], int], read_seconds: float = 0.0) -> Ending:
+def run(task: Callable[[], int], read_seconds: float = 0.0, node_seconds: float = 0.0) -> Ending:
     """Run `task` in a child whose exit code is its result; returns in the parent. SIGTERM asks the child to stop.
 
-    A child that is still READING after `read_seconds` is killed; 0 sets no limit. Threads that the task leaves behind
-    end with it.
+    A child that is still READING after `read_seconds` is killed, and one whose node takes longer than `node_seconds`; 0
+    sets no limit. Threads that the task leaves behind end with it.
     """
-    _shared[:] = bytes((READING, False))
+    _shared[:2] = bytes((READING, False))
+    leave_node()
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     child = os.fork()
     if child == 0:
         _in_child(task)
-    watch = _Watch(child, read_seconds)
+    before = {number: signal.getsignal(number) for number in (*_STOPS, signal.SIGALRM)}
+    watch = _Watch(child, read_seconds, node_seconds)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = 0 if ended_by else os.WEXITSTATUS(status)
-    return Ending(code, ended_by, bool(_shared[1]), watch.stopped, watch.overdue)
+    return Ending(code, ended_by, bool(_shared[1]), watch.stopped, watch.overdue, watch.late)
 
 
 def _in_child(task: Callable[[], int]) -> NoReturn:
@@ -141,13 +180,14 @@ def _in_child(task: Callable[[], int]) -> NoReturn:
 class _Watch:
     """Watch of the parent over the child: passes on requests to stop, and kills the child when time is up."""
 
-    def __init__(self, child: int, read_seconds: float):
-        self.child, self.stopped, self.overdue = child, False, False
+    def __init__(self, child: int, read_seconds: float, node_seconds: float):
+        self.child, self.stopped, self.overdue, self.late = child, False, False, False
+        self._node_seconds, self._read_until = node_seconds, time.monotonic() + (read_seconds or float("inf"))
         for number in _STOPS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(number, self._stop)
         signal.signal(signal.SIGALRM, self._time_is_up)
-        signal.setitimer(signal.ITIMER_REAL, read_seconds)
+        signal.setitimer(signal.ITIMER_REAL, *((_TICK, _TICK) if node_seconds else (read_seconds, 0)))
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if not self.stopped:
@@ -156,6 +196,11 @@ class _Watch:
         self.stopped = True
 
     def _time_is_up(self, number: int, frame: FrameType | None) -> None:
-        self.overdue = not self.stopped and reached() == READING
-        if self.stopped or self.overdue:
+        if not self.stopped and self._node_seconds:
+            self.overdue = reached() == READING and time.monotonic() > self._read_until
+            began = _NODE.unpack_from(_shared, _AT)[0]
+            self.late = bool(began) and time.monotonic() - began > self._node_seconds
+        elif not self.stopped:
+            self.overdue = reached() == READING
+        if self.stopped or self.overdue or self.late:
             os.kill(self.child, signal.SIGKILL)

@@ -104,7 +104,7 @@ def _list_code(same: list[Code], in_full: bool) -> None:
 def _state(node: Node) -> str:
     """Return the state in the table; a node that only waited for a failed one did not run."""
     if node.disabled:
-        return "invalid"
+        return "failed" if node.has_failed else "invalid"
     if not node.is_on:
         return "off"
     if node.has_failed:
