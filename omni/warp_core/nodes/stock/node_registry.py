@@ -23,8 +23,11 @@ PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
 OLD_KERNEL = "omni.warp.WarpKernel"
 # Node types of omni.warp that have the attributes of ours: omni.warp.Warp<name>.
-_AS_OURS = ("GridCreate", "WaveSolve", "NoiseDeform", "MeshFromVolume", "ParticlesFromMesh", "TextureWrite")
-_SAMPLES = ("SampleProceduralVolume", "SampleMeshDeform", "SampleOceanDeform")
+_AS_OURS = (
+    *("GridCreate", "WaveSolve", "NoiseDeform", "MeshFromVolume", "ParticlesFromMesh", "TextureWrite"),
+    *("ClothSimulate", "ParticlesSimulate"),
+)
+_SAMPLES = ("SampleProceduralVolume", "SampleMeshDeform", "SampleOceanDeform", "SamplePrimFlocking")
 ALIASES = {
     OLD_KERNEL: KERNEL,
     **{f"omni.warp.Warp{name}": f"{EXTENSION}.{name}" for name in _AS_OURS + _SAMPLES},
