@@ -1,15 +1,17 @@
 """The layer a play writes: time samples over the scene, in a new file that appears whole or not at all.
 
 The samples go into a file in a private folder beside the target (`files.Unfinished`), with the temporary files that USD
-makes there; `commit` renames it. The new layer has the scene as its sublayer
-and repeats the scene's stage metadata, which USD only reads from the root layer.
+makes there; `commit` renames it. Files that belong to samples, such as volumes, lie beside the target and go again
+without `commit`. The new layer has the scene as its sublayer and repeats the scene's stage metadata, which USD only
+reads from the root layer.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pxr import Sdf, Tf, Usd
@@ -68,6 +70,17 @@ def write_errors(path: str) -> Iterator[None]:
         raise OutputError(f"{path}: cannot be written: {why}") from None
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file of its own for one time sample of an asset attribute; `write` makes it at a path."""
+
+    prim: str
+    attribute: str
+    frame: int
+    extension: str
+    write: Callable[[str], None]
+
+
 class SampleLayer:
     """Prims and time samples of attributes in a layer; this one is in memory.
 
@@ -78,6 +91,8 @@ class SampleLayer:
         self._layer = Sdf.Layer.CreateAnonymous(".usdc")
         self._attributes: set[Sdf.Path] = set()
         self._prims: dict[str, str] = {}
+        self._relations: dict[tuple[str, str], Sequence[str]] = {}
+        self._files: list[_File] = []
         self.samples = 0
         self.first: float | None = None
         self.frame = 0.0
@@ -131,10 +146,26 @@ class SampleLayer:
         self._layer.SetTimeSample(self.declare(prim, name, type_name), time, value)
         self.samples += 1
 
+    def relate(self, prim: str, name: str, targets: Sequence[str]) -> None:
+        """Store the targets of a relationship of a prim."""
+        spec = Sdf.CreatePrimInLayer(self._layer, prim)
+        if name not in spec.relationships:
+            Sdf.RelationshipSpec(spec, name, False)
+        spec.relationships[name].targetPathList.explicitItems = [Sdf.Path(target) for target in targets]
+        self._relations[prim, name] = targets
+
+    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
+        """Store a file as the time sample of an asset attribute. It is written when the layer is."""
+        self._files.append(_File(prim, attribute, frame, extension, write))
+
     def copy_to(self, other: SampleLayer) -> None:
-        """Store all prims, values and samples in another layer too."""
+        """Store all prims, values, samples and files in another layer too."""
         for prim, type_name in self._prims.items():
             other.define(prim, type_name)
+        for (prim, name), targets in self._relations.items():
+            other.relate(prim, name, targets)
+        for file in self._files:
+            other.attach(file.prim, file.attribute, file.frame, file.extension, file.write)
         for path in self._attributes:
             spec = self._layer.GetAttributeAtPath(path)
             place = (str(path.GetPrimPath()), path.name, str(spec.typeName))
@@ -157,6 +188,7 @@ class OutputLayer(SampleLayer):
         self.path = os.path.abspath(path)
         self.first = self.frame = start
         self._pending = 0
+        self._written: list[str] = []
         self._stage, self._range, self._fps = stage, (start, end), fps
 
     def _describe(self) -> None:
@@ -188,6 +220,20 @@ class OutputLayer(SampleLayer):
 
     def __exit__(self, *details: object) -> None:
         self._unfinished.discard()
+        for path in self._written:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+
+    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
+        """Write a file beside the result, `<result>.<prim>.<frame><extension>`, and name it. Raises OutputError."""
+        stem = os.path.splitext(os.path.basename(self.path))[0]
+        place = Sdf.Path(prim).pathString.strip("/").replace("/", "_")
+        name = f"{stem}.{place}.{frame:04d}{extension}"
+        target = os.path.join(os.path.dirname(self.path), name)
+        with write_errors(target):
+            write(target)
+        self._written.append(target)
+        self.set(prim, attribute, "asset", Sdf.AssetPath(f"./{name}"), frame)
 
     def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
         """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
@@ -208,3 +254,4 @@ class OutputLayer(SampleLayer):
         self._save()
         with write_errors(self.path):
             self._unfinished.commit()
+        self._written.clear()

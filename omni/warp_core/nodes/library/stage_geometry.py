@@ -1,4 +1,4 @@
-"""Read Mesh, Read Points, Write Mesh and Write Points: geometry of prims as arrays, for nodes that take no bundles.
+"""Read Mesh, Points and Curves, Write Mesh and Points: geometry of prims as arrays, for nodes that take no bundles.
 
 An output keeps its array for as long as the prim has the same values. A writer writes the inputs that have elements,
 over the bundle if one is connected.
@@ -33,7 +33,14 @@ _READ = {
         "widths": ("widths", "float[]"),
         "colors": ("primvars:displayColor", "colorf[3][]"),
     },
+    "BasisCurves": {
+        "points": ("points", "pointf[3][]"),
+        "curveVertexCounts": ("curveVertexCounts", "int[]"),
+        "widths": ("widths", "float[]"),
+        "colors": ("primvars:displayColor", "colorf[3][]"),
+    },
 }
+_CURVES = {"type": "cubic", "basis": "bezier", "wrap": "nonperiodic"}  # what USD takes where a prim is silent
 _VARYING = ("normals", "primvars:displayColor", "widths")  # one value for each of several kinds of elements
 
 
@@ -56,6 +63,22 @@ def read_mesh(db: Any) -> None:
 def read_points(db: Any) -> None:
     """Compute Read Points."""
     _read(db, "Points")
+
+
+def read_curves(db: Any) -> None:
+    """Compute Read Curves."""
+    state, prim = db.per_instance_state, _read(db, "BasisCurves")
+    if prim is state.prim:
+        return
+    counts, points = array_of(prim, "curveVertexCounts", "int[]"), array_of(prim, "points", "pointf[3][]")
+    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if starts[-1] != len(points) or (counts < 0).any():
+        path = prim.value("sourcePrimPath")
+        raise GraphError(f"{path}: curveVertexCounts is for {starts[-1]} points, and there are {len(points)}")
+    db.outputs.curveStarts = starts.astype(np.int32)
+    for name, silent in _CURVES.items():
+        setattr(db.outputs, name, prim.value(name, silent))
+    state.prim = prim
 
 
 def _read(db: Any, kind: str) -> Bundle:

@@ -9,7 +9,7 @@ attribute that ends has a blocked value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pxr import Sdf, Tf, Usd, UsdGeom
@@ -106,6 +106,20 @@ class StagePrims:
             if interpolation:
                 attribute.SetMetadata("interpolation", interpolation)
         self._later(lambda output: output.declare(path, name, kind.sdf, False, interpolation))
+
+    def relate(self, path: str, name: str, targets: Sequence[str]) -> None:
+        """Let a relationship of a prim have these targets. Raises GraphError."""
+        with Usd.EditContext(self.stage, self.stage.GetSessionLayer()), _usd_errors(f"{path}.{name}"):
+            relation = self.stage.GetPrimAtPath(path).CreateRelationship(name, False)
+            paths = [Sdf.Path(target) for target in targets]
+            if list(relation.GetTargets()) == paths:
+                return
+            relation.SetTargets(paths)
+        self._later(lambda output: output.relate(path, name, tuple(targets)))
+
+    def attach(self, path: str, name: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
+        """Let an asset attribute name a file of its own at this frame; `write` makes the file at a path."""
+        self._later(lambda output: output.attach(path, name, frame, extension, write))
 
     def remove_attribute(self, path: str, name: str) -> None:
         """Remove an attribute that this play made."""
