@@ -1,6 +1,6 @@
-"""Write Instances; omni/warp_core/nodes/library/instances.py has the code."""
+"""Write Instances; omni/warp_core/nodes/library/point_instances.py has the code."""
 
-from omni.warp_core.nodes.library import instances, prim_bundles
+from omni.warp_core.nodes.library import point_instances, prim_bundles
 
 
 class OgnWriteInstances:
@@ -9,9 +9,9 @@ class OgnWriteInstances:
     @staticmethod
     def internal_state():
         """What the node keeps between frames."""
-        return instances.InstanceWriter()
+        return point_instances.InstanceWriter()
 
     @staticmethod
     def compute(db) -> bool:
         """Compute the outputs."""
-        return prim_bundles.run(db, instances.write)
+        return prim_bundles.run(db, point_instances.write)
