@@ -112,6 +112,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     __wc_type__ = _ArrayType()
     _open: Any = Any  # the dtype of an annotation that leaves it open
     _claim: grad_binding.GradientBinding | None = None  # of the gradient
+    _set_by: grad_binding.SetBy = None  # as a gradient
     _requires_grad_off = False  # whether the user wants no gradient, whatever memory is shared
     retain_grad = False
 
@@ -307,6 +308,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         at = self._address + layout.offset
         made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
         made._refs, made.retain_grad, made._requires_grad_off = self._refs, self.retain_grad, self._requires_grad_off
+        if self._set_by is not None:
+            made._set_by = self._set_by
         if self._grad is not None and element.shows_numbers_of(self._require_element()):
             made._attach(self._grad._view_of(layout, element), self._claim)
         return made
@@ -370,6 +373,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 
     def _set_grad(self, value: array | None, fresh: bool = False) -> None:
+        if value is not None and not fresh and value._set_by is None:
+            value._set_by = grad_binding.PROGRAM
         self._attach(value, None if value is None else grad_binding.claim(self, value, fresh))
 
     def _attach(self, value: array | None, claim: grad_binding.GradientBinding | None) -> None:
@@ -464,6 +469,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         else:
             part = layout if layout.shape else layout._replace(shape=(1,), strides=(0,))
             transfer.overwrite(self._view_of(part), run)
+        if layout.shape == self.shape:
+            self._set_by = grad_binding.PROGRAM
 
     def _assigned(self, layout: Layout, value: Any) -> tuple[keepalive.Refs, np.ndarray | None]:
         """Return the data to assign to the elements of `layout`: references and numbers, None for elements that stay on
@@ -525,11 +532,13 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         refs = (elements.references(value),)
         keepalive.check(self, refs)
         self._fill(pattern, refs)
+        self._set_by = grad_binding.PROGRAM
 
     def zero_(self) -> None:
         """Set every element to zero."""
         self._check_writable()
         self._fill(bytes(self._require_element().type.size), ((),))
+        self._set_by = None
 
     def _fill(self, pattern: bytes, refs: keepalive.Refs) -> None:
         def run() -> None:

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from .. import _native
+from ..dispatch.call_site import CallSite
 from . import layouts
 from .layouts import Layout
+
+PROGRAM: Literal["program"] = "program"
+
+# Who has set all elements of a gradient: the program, or the call of `backward` that left sums there. None where it is
+# as it was allocated, or has been cleared since.
+SetBy = CallSite | Literal["program"] | None
 
 _order = count()
 _usual = True  # whether no gradient was ever assigned or replaced, so that there is nothing to `check`

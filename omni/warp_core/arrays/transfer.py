@@ -20,6 +20,7 @@ from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute, refuse
 from ..late_bound import late
 from . import keepalive, layouts
+from .grad_binding import PROGRAM
 from .layouts import Span, byte_range, may_share_memory
 
 __all__ = ["copy"]
@@ -141,8 +142,11 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         assign_array(*_same_shape(dest, src, dest_offset, src_offset, n), run)
     else:
         run()
+    if n == dest.size:
+        dest._set_by = PROGRAM
     if dest.grad is not None and src.grad is not None and observers.is_idle():
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
+        dest.grad._set_by = dest.grad._set_by or src.grad._set_by
 
 
 def assign_array(dest: Any, src: Any, run: Callable[[], None]) -> None:

@@ -29,10 +29,7 @@ def given(loss: array | None, grads: dict[array, array] | None) -> list[Seed]:
     if grads is not None and not isinstance(grads, Mapping):
         raise TypeError(f"grads: expected a dictionary from arrays to gradients, got {type(grads).__name__}")
     if loss is None and not grads:
-        raise ValueError(
-            "loss: give the array of the loss, or gradients to start with (grads={array: gradient}); grads={y: y.grad} "
-            "starts with the one that y has"
-        )
+        raise ValueError("grads: give at least one gradient to start with, as {array: gradient}")
     seeds = [] if loss is None else [_loss(loss)]
     return [*(_seed(a, g) for a, g in grads.items()), *seeds] if grads else seeds
 

@@ -15,7 +15,7 @@ from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.overloads import instance_for
-from . import cotangents, launch_template, partial_gradients
+from . import cotangents, launch_template, partial_gradients, standing_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
@@ -230,16 +230,21 @@ class Tape(TapeScopes, Recorder):
 
         What arrays have before is not propagated: each call adds the derivatives of this loss, and nothing else.
 
+        Without arguments it starts with the gradients that stand in the arrays which the tape wrote, as the program has
+        set them: `y.grad.fill_(1.0)` or `y.grad = ...` before `tape.backward()`.
+
         Args:
             loss: an array of one number, which recorded launches computed. Its gradient is set to 1.
             grads: gradients to set and start with, by array; instead of a loss, or besides it.
 
         Raises:
             ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded. Or the
-                gradients of recorded arrays do not belong to their memory.
+                gradients of recorded arrays do not belong to their memory. Or there is no argument, and no gradient
+                to start with.
             RuntimeError: the loss or an array of `grads` has no gradient, or no array from which the loss was computed
                 has one. Or a recorded step has no gradient any more, because arrays or functions were changed since.
-                Or an earlier call has failed in the middle, and gradients are NaN until `zero` clears them.
+                Or an earlier call has failed in the middle, and gradients are NaN until `zero` clears them. Or
+                there is no argument, and a gradient is what an earlier call has left: `zero` clears it.
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
@@ -248,12 +253,14 @@ class Tape(TapeScopes, Recorder):
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
-        given = cotangents.given(loss, grads)
+        given = None if loss is None and grads is None else cotangents.given(loss, grads)
         self._check()
         if partial_gradients.failed or partial_gradients.spoiled:
             partial_gradients.check(a for step in self.launches for a in step.arrays)
         self.keeper.join()
         written = [a for step in self.launches for a in step.written]
+        if given is None:
+            standing_gradients.check(written)
         if loss is not None and not [a for a in written if a is loss or layouts.may_share_memory(a, loss)]:
             raise ValueError(
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
@@ -266,15 +273,20 @@ class Tape(TapeScopes, Recorder):
         else:
             self._propagate_to_cuts(written, given)
 
-    def _propagate(self, written: Sequence[array], given: Sequence[Seed], *before: Callable[[Any], None]) -> None:
-        """Go backwards from gradients that are given; `before` are called before the turn of each step.
+    def _propagate(
+        self, written: Sequence[array], given: Sequence[Seed] | None, *before: Callable[[Any], None]
+    ) -> None:
+        """Go backwards from gradients that are given, or from those that stand in arrays; `before` are called before
+        the turn of each step.
 
         Where that raises, gradients that have got a part of their terms are NaN.
         """
         paused, steps, aside = observers.NotRecording(), reversed(self.launches), None
         try:
             with paused:
-                aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
+                aside = []
+                if given is not None:
+                    aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
                 if [a for a in written if a.retain_grad]:
                     retained = RetainedGradients()
                     self._run_backwards(steps, retained.note, *before)
@@ -283,6 +295,7 @@ class Tape(TapeScopes, Recorder):
                     self._run_backwards(steps, *before)
                 for gradient, was in aside:
                     add(gradient, was)
+                standing_gradients.mark((a for step in self.launches for a in step.arrays), call_site.here())
         except BaseException as error:
             partial_gradients.failed.append(
                 (error, self.launches, steps, aside)
@@ -291,7 +304,7 @@ class Tape(TapeScopes, Recorder):
             partial_gradients.spoil()
             raise
 
-    def _propagate_to_cuts(self, written: Sequence[array], given: Sequence[Seed]) -> None:
+    def _propagate_to_cuts(self, written: Sequence[array], given: Sequence[Seed] | None) -> None:
         """As `_propagate`, and tell if a gradient would end at a step. Where that raises, gradients are as before."""
         if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
             for step in self.launches:
@@ -314,7 +327,7 @@ class Tape(TapeScopes, Recorder):
             paused.__exit__()
             with paused:
                 for gradient, was in saved:
-                    transfer.copy(gradient, was)
+                    transfer.copy_all(gradient, was)
             raise
 
     def _check_leaves(self, loss: array) -> None:
