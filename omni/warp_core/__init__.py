@@ -39,6 +39,7 @@ _HOMES = {
     "lang.custom_gradients": "adjoint func_grad func_replay grad",
     "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
+    "lang.kernel_module": "Module get_module",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
     "lang.arrays": "fixedarray",
@@ -92,7 +93,7 @@ _MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "rend
 _NOT_YET = """
 func_native Texture tile tile_load from_torch to_torch from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
-capture_save capture_load get_module get_logger
+capture_save capture_load get_logger
 """
 
 

@@ -340,6 +340,17 @@ class Function(Generic[_P, _R]):
 
     Functions defined one after the other under one name with different parameter types are overloads of each other.
     As an annotation, the class stands for a function that is known when the kernel compiles.
+
+    Args:
+        func: a Python function with annotated parameters.
+        key: the name; the function's if left out.
+        namespace: accepted for programs that set it, without effect.
+        module: the `wp.Module` that it belongs to, or its name; that of the function if left out.
+
+    >>> def double(x: float):
+    ...     return 2.0 * x
+    >>> wp.Function(double, key="twice")(1.5)
+    3.0
     """
     name: str
 
@@ -357,8 +368,10 @@ def kernel(func: Callable[..., Any]) -> Kernel:
             the order of their indices. `enable_backward` says whether gradients may be asked for. `module_options` are
             those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
             block of a launch. It may be a pair of that and the least number of blocks that must fit into a
-            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and
-            `grid_stride` are accepted for programs that set them, without effect.
+            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `name` is the kernel's
+            name in place of the function's. `module` is the module whose options count: a `wp.Module`, its name, or
+            "unique" for one of its own. `grid_stride` and `entry_point_abi` are accepted for programs that set them,
+            without effect.
 
     Returns:
         The `Kernel`.
@@ -387,7 +400,8 @@ def func(f: Callable[_P, _R]) -> Function[_P, _R]:
 
     Args:
         f: the function; its parameters are annotated with types.
-        **options: accepted for programs that set them, without effect.
+        **options: `name` is the function's name in messages, `module` the `wp.Module` that it belongs to, or its name;
+            others are accepted for programs that set them, without effect.
 
     Returns:
         The `Function`. Called from Python it is the Python function.
@@ -2102,6 +2116,8 @@ from .lang.custom_gradients import func_replay as func_replay
 from .lang.custom_gradients import grad as grad
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
+from .lang.kernel_module import Module as Module
+from .lang.kernel_module import get_module as get_module
 from .lang.errors import CompileError as CompileError
 from .lang.errors import InternalError as InternalError
 from .lang.errors import KernelWarning as KernelWarning

@@ -13,6 +13,9 @@ from typing import Any
 
 # Name -> module and function.
 ROWS = {
+    "options_changed": ("launches.plans", "forget_current"),
+    "load_kernels": ("launches.modules", "load_kernels"),
+    "unload_kernels": ("launches.modules", "unload_kernels"),
     "content_hash": ("front.content_hash", "digest"),
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),

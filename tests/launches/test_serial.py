@@ -92,7 +92,7 @@ def test_the_nearest_setting_decides(monkeypatch):
     seen = {}
     for setting in (None, False, True):
         for own in (None, False, True):
-            kernel = wp.Kernel(chain.func, serial=own)
+            kernel = wp.Kernel(chain.func, options={"serial": own})
             monkeypatch.setattr(wp.config, "serial", bool(setting))
             launched(kernel, 1, [wp.zeros(1, dtype=float, device="cpu")])
             seen[setting, own] = kernel._plan.serial
@@ -108,7 +108,7 @@ def test_options_of_a_module_and_the_configuration(monkeypatch):
         assert chained()
     finally:
         wp.set_module_options({"serial": None})
-    own = wp.Kernel(chain.func, module_options={"serial": True})
+    own = wp.Kernel(chain.func, options={"module_options": {"serial": True}})
     a = wp.zeros(N, dtype=float, device="cpu")
     launched(own, N, [a])
     assert np.array_equal(a.numpy(), np.arange(N))

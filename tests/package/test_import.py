@@ -57,8 +57,8 @@ assert x.list() == [2.0] * 3
 # What a launch of a kernel that is in the cache takes: names and data types, hashes of kernels, arrays and devices.
 LAUNCHES = {
     "lang": """annotations arrays blake2 custom_gradients deep_recursion errors generics indexed_annotation
-        inference kernel kernel_options kernel_transforms launch_constants prim ref_params registry semantics
-        source source_recovery types values values.scalars values.structs values.type_registry
+        inference kernel kernel_module kernel_options kernel_transforms launch_constants prim ref_params registry
+        semantics source source_recovery types values values.scalars values.structs values.type_registry
         values.value_classes values.value_methods""",
     "lib": "builtin_index scalar_functions",
     "ir": "launch_facts nodes",

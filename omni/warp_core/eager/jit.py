@@ -74,4 +74,4 @@ def _kernel(callee: Any, params: tuple[Type, ...], results: tuple[Type, ...]) ->
     stores = "".join(f"    {out}[0] = {x}\n" for out, x in zip(outs, made))
     body = f"    {', '.join(made)} = callee({', '.join(given)})\n{stores}"
     annotations = {**dict(zip(given, params)), **{out: Array(t, 1) for out, t in zip(outs, results)}}
-    return call.define(callee.name, body, annotations, {"callee": callee}, lambda f: Kernel(f, lanes=1))
+    return call.define(callee.name, body, annotations, {"callee": callee}, lambda f: Kernel(f, options={"lanes": 1}))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from inspect import Parameter
+from itertools import count
 from types import FrameType
 from typing import Any
 
@@ -20,26 +21,41 @@ from . import inference, kernel_options
 from .annotations import AnnotationError, named_in, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
+from .kernel_module import chosen_module
 from .kernel_transforms import Transform, subject_after
 from .source import Source, parse
 from .source_recovery import split_lines
 from .types import Type
 
+_numbers = count()  # of definitions, in the order in which they are made
+
 
 class Definition:
     """A Python function of the kernel language: the common part of kernels and functions."""
 
+    kind = ""  # "Kernel" or "Function"
     quiet = False  # whether differences from Python are not warned of
     untyped: Any = None  # the type of parameters without annotation, if they are allowed
 
-    def __init__(self, func: Callable, frame: FrameType | None):
+    def __init__(self, func: Callable, frame: FrameType | None, name: str | None = None):
         self.source = Source.of(func, frame)
         self.func = func
-        self.name = self.__name__ = func.__name__
-        self.__qualname__, self.__module__, self.__doc__ = func.__qualname__, func.__module__, func.__doc__
+        self.name = self.__name__ = name or func.__name__
+        self.__qualname__, self.__module__, self.__doc__ = name or func.__qualname__, func.__module__, func.__doc__
+        self.number = next(_numbers)
         self.warned: set[tuple] = set()  # warnings told before
         strings = any(isinstance(a, str) for a in func.__annotations__.values())
         self.frame_locals = surroundings(frame) if strings and frame else None
+
+    def _join(self, module: Any) -> None:
+        """Become part of the module that the option `module` of a decorator names."""
+        self.module = chosen_module(module, self.func.__globals__, self.key)
+        self.module.register(self)
+
+    @property
+    def key(self) -> str:
+        """The name, qualified by the functions it is nested in."""
+        return self.__qualname__
 
     @property
     def module_name(self) -> str:
@@ -82,8 +98,15 @@ class Definition:
 class Kernel(Definition):
     """A kernel: launched over a grid of threads with `wp.launch`.
 
+    Args:
+        func: a Python function with annotated parameters.
+        key: the name; the function's if left out.
+        module: the `wp.Module` that it belongs to, or its name; that of the function if left out.
+        options: as those of `@wp.kernel`.
+
     Attributes:
         name: the function's name.
+        module: the `wp.Module` whose options it has.
         params: (name, type) of each parameter.
         overloads: of a generic kernel, its instances by the types of their parameters.
         parent: of an instance, the generic kernel; else None.
@@ -92,15 +115,25 @@ class Kernel(Definition):
         transform: of a derived kernel, how the compiler makes it of its `primal`; else empty.
     """
 
+    kind = "Kernel"
     transform: tuple[Transform, ...] = ()
 
-    def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
-        super().__init__(func, frame)
+    def __init__(
+        self,
+        func: Callable,
+        key: str | None = None,
+        module: Any = None,
+        options: Mapping[str, Any] | None = None,
+        *,
+        frame: FrameType | None = None,
+    ):
+        super().__init__(func, frame, key)
         self._begin()
         self.parent: Kernel | None = None
-        self.lanes: int | None = options.pop("lanes", None)
-        self.enable_backward: bool | None = options.pop("enable_backward", None)
-        self.options = options
+        self.options = kernel_options.checked(dict(options or {}))
+        self.lanes: int | None = self.options.pop("lanes", None)
+        self.enable_backward: bool | None = self.options.pop("enable_backward", None)
+        self._join(module)
 
     def _begin(self) -> None:
         self._plan: Any = None  # what native code launches; the plan of the options in force
@@ -108,11 +141,6 @@ class Kernel(Definition):
         self.overloads: dict[tuple[Type, ...], Kernel] = {}
         self._derived: dict[Transform, Kernel] = {}
         self._in_order: dict[bool, Kernel] = {}  # by the option `serial`
-
-    @property
-    def key(self) -> str:
-        """The kernel's name, qualified by the functions it is nested in."""
-        return self.__qualname__
 
     @property
     def arg_types(self) -> dict[str, Type]:
@@ -267,12 +295,33 @@ class Function(Definition):
 
     Functions defined one after the other under one name with different parameter types are overloads of each other.
     As an annotation, the class stands for a function that is known when the kernel compiles.
+
+    Args:
+        func: a Python function with annotated parameters.
+        key: the name; the function's if left out.
+        namespace: accepted for programs that set it, without effect.
+        module: the `wp.Module` that it belongs to, or its name; that of the function if left out.
+
+    >>> def double(x: float):
+    ...     return 2.0 * x
+    >>> wp.Function(double, key="twice")(1.5)
+    3.0
     """
 
     __wc_type__ = Constant
+    kind = "Function"
 
-    def __init__(self, func: Callable, frame: FrameType | None = None):
-        super().__init__(func, frame)
+    def __init__(
+        self,
+        func: Callable,
+        key: str | None = None,
+        namespace: str = "",
+        module: Any = None,
+        *,
+        frame: FrameType | None = None,
+    ):
+        super().__init__(func, frame, key)
+        self._join(module)
         earlier = frame.f_locals.get(func.__name__) if frame else None
         same = isinstance(earlier, Function) and earlier.__qualname__ == self.__qualname__
         self._earlier: Function | None = earlier if same else None
@@ -327,8 +376,10 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
             the order of their indices. `enable_backward` says whether gradients may be asked for. `module_options` are
             those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
             block of a launch. It may be a pair of that and the least number of blocks that must fit into a
-            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and
-            `grid_stride` are accepted for programs that set them, without effect.
+            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `name` is the kernel's
+            name in place of the function's. `module` is the module whose options count: a `wp.Module`, its name, or
+            "unique" for one of its own. `grid_stride` and `entry_point_abi` are accepted for programs that set them,
+            without effect.
 
     Returns:
         The `Kernel`.
@@ -346,11 +397,13 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
     >>> x.list()
     [2.0, 2.0]
     """
-    chosen = kernel_options.checked(options)
+    name, module = options.pop("name", None), options.pop("module", None)
+    kernel_options.check_name(name)
+    kernel_options.checked(options)
     frame = sys._getframe(1)
     if func is None:
-        return lambda f: Kernel(f, frame, **chosen)
-    return Kernel(func, frame, **chosen)
+        return lambda f: Kernel(f, name, module, options, frame=frame)
+    return Kernel(func, name, module, options, frame=frame)
 
 
 def func(f: Callable | None = None, **options: Any) -> Any:
@@ -358,7 +411,8 @@ def func(f: Callable | None = None, **options: Any) -> Any:
 
     Args:
         f: the function; its parameters are annotated with types.
-        **options: accepted for programs that set them, without effect.
+        **options: `name` is the function's name in messages, `module` the `wp.Module` that it belongs to, or its name;
+            others are accepted for programs that set them, without effect.
 
     Returns:
         The `Function`. Called from Python it is the Python function.
@@ -369,10 +423,12 @@ def func(f: Callable | None = None, **options: Any) -> Any:
     >>> square(3.0)
     9.0
     """
+    name, module = options.get("name"), options.get("module")
+    kernel_options.check_name(name)
     frame = sys._getframe(1)
     if f is None:
-        return lambda g: Function(g, frame)
-    return Function(f, frame)
+        return lambda g: Function(g, name, module=module, frame=frame)
+    return Function(f, name, module=module, frame=frame)
 
 
 def constant(x: Any) -> Any:

@@ -12,14 +12,17 @@ from .launch_constants import MOST_THREADS
 
 _NAMES = (
     "enable_backward",
-    "module",
     "lanes",
     "launch_bounds",
     "cuda_max_registers",
     "module_options",
     "grid_stride",
     "serial",
+    "entry_point_abi",
+    "name",
+    "module",
 )
+_ENTRY_POINTS = (None, "warp", "external_constant_params")
 _LANES = (1, 2, 4, 8, 16, 32)  # up to two of the widest registers
 _REGISTERS = (16, 255)  # that NVIDIA's assembler can keep a thread to
 
@@ -77,8 +80,16 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         raise TypeError(f"module_options: expected a dict of options, got {own!r}")
     check_module_options(own or {})
     check_serial(options.get("serial"))
+    if options.get("entry_point_abi") not in _ENTRY_POINTS:
+        raise ValueError(f"entry_point_abi: expected one of {_ENTRY_POINTS}, got {options['entry_point_abi']!r}")
     bounds = options.get("launch_bounds")
     return options if bounds is None else {**options, "launch_bounds": _bounds(bounds)}
+
+
+def check_name(name: Any) -> None:
+    """Raise ValueError unless the name of a kernel or function is an identifier, or None."""
+    if name is not None and not (isinstance(name, str) and name.isidentifier()):
+        raise ValueError(f"name: expected an identifier, such as 'step', got {name!r}")
 
 
 def check_serial(value: Any) -> None:

@@ -23,7 +23,7 @@ class PythonFunction(Function):
     untyped = AnyType
 
     def __init__(self, func: Callable, frame: FrameType | None = None):
-        super().__init__(func, frame)
+        super().__init__(func, frame=frame)
         if self.name == "<lambda>":
             self.source = _LambdaSource.of(func, frame)
             self.name = "lambda"

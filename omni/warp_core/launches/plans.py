@@ -38,7 +38,6 @@ from ..late_bound import late
 from . import kernel_cache, kernel_errors
 from .captured_constants import Constants
 
-MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
 STRIDED, FLAT = _native.Plan.STRIDED, _native.Plan.FLAT  # bits of a variant
 ATOMIC, PROMISED = _native.Plan.ATOMIC, _native.Plan.PROMISED
 
@@ -126,7 +125,7 @@ def may_bitcast_gradients(kernel: Kernel) -> bool:
 
 def module_option(kernel: Kernel, name: str) -> Any:
     """Return the option of a kernel's module; None if it is not set."""
-    return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
+    return kernel.module.options.chosen.get(name)
 
 
 on_options: list[Callable[[], None]] = []  # called when options have changed
@@ -138,6 +137,17 @@ def forget_current(_: object = None) -> None:
         changed()
     for kernel in list(_planned):
         kernel._plan = None
+
+
+def forget_code(kernels: Sequence[Kernel], forget_constants: bool) -> None:
+    """Give the code of kernels and of what is derived from them back; and forget what their constants were at first."""
+    with lock:
+        for kernel in kernels:
+            forget_code([*kernel._derived.values(), *kernel._in_order.values()], False)
+            kernel._plan = None
+            kernel._plans.clear()
+            if forget_constants:
+                _meanings.pop(kernel, None)
 
 
 def forget_definitions() -> None:
