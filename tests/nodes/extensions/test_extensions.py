@@ -161,6 +161,17 @@ def test_the_command_runs_the_tests_of_nodes(extension, capsys):
     assert "setup.create_prims is not supported" in out
 
 
+def test_a_name_that_a_node_lacks_is_told_with_the_line_of_the_node(extension, capsys):
+    source = next(extension.rglob("OgnScale.py"))
+    lines = source.read_text().replace("db.inputs.factor if", "db.inputs.factr if").splitlines()
+    source.write_text("\n".join(lines))
+    cli.main(["ogn", "test", str(extension)])
+    out = capsys.readouterr().out
+    number = 1 + next(i for i, line in enumerate(lines) if "factr" in line)
+    assert "has no inputs:factr; it has factor" in out and f"OgnScale.py:{number})" in out
+    assert "database.py" not in out
+
+
 def test_the_command_checks_without_running_code(extension, capsys):
     source = next(extension.rglob("OgnScale.py"))
     source.write_text("raise SystemExit(9)\n" + source.read_text())

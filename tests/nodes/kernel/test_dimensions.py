@@ -32,6 +32,12 @@ FOLLOWS = {
         'custom int2 inputs:b:dims = (1, 5)\ncustom token inputs:dimSource = "b"\n',
         5,
     ),
+    "length of an input": ("    i = wp.tid()\n    x = a[i]\n", "custom int inputs:a:length = 2\n", 3),
+    "output with a length beside an input": (
+        "    i = wp.tid()\n    x = b[i]\n    if i < m.shape[0]:\n        m[i] = x\n",
+        "custom float[] outputs:m\ncustom int inputs:m:length = 2\n",
+        5,
+    ),
     "length of an output": ("    i = wp.tid()\n    x = n[i]\n", "", 1),
 }
 
@@ -39,14 +45,22 @@ FOLLOWS = {
 def test_dimensions(make_scene, play):
     nodes = ""
     for i, (body, attributes, _) in enumerate(FOLLOWS.values()):
-        nodes += kernel(HEAD + body + COUNT, ARRAYS + attributes, f"k{i}")
+        head = HEAD.replace("n: wp", "m: wp.array(dtype=float), n: wp") if "outputs:m" in attributes else HEAD
+        nodes += kernel(head + body + COUNT, ARRAYS + attributes, f"k{i}")
     result = play(make_scene(nodes, frames="0:0"))
     assert not result.log.errors
+    (warning,) = result.log.warnings
+    assert "inputs:a:length has no effect: it is for outputs and persistent arrays, and `a` is an input" in warning
     got = [value(result, f"/G/k{i}.outputs:n") for i in range(len(FOLLOWS))]
     assert dict(zip(FOLLOWS, got, strict=True)) == {name: wanted for name, (_, _, wanted) in FOLLOWS.items()}
 
 
 REFUSED = [
+    (
+        "    x = a[0] + device\n",
+        "",
+        ["parameter `device` is called as a setting of the node, inputs:device; rename the parameter"],
+    ),
     (
         "    i = wp.tid()\n    x = a[i] + b[i]\n",
         "",
@@ -68,7 +82,8 @@ REFUSED = [
 def test_dimensions_that_are_not_known_are_refused(make_scene, play):
     nodes = ""
     for i, (body, attributes, _) in enumerate(REFUSED):
-        nodes += kernel(HEAD + body + COUNT, ARRAYS + attributes, f"k{i}")
+        head = HEAD.replace("n: wp", "device: float, n: wp") if "device" in body else HEAD
+        nodes += kernel(head + body + COUNT, ARRAYS + attributes, f"k{i}")
     result = play(make_scene(nodes))
     assert len(result.log.errors) == len(REFUSED), "each is told once, not once a frame"
     for i, (_, _, words) in enumerate(REFUSED):

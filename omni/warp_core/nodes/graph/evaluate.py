@@ -13,6 +13,7 @@ here and in action_graph.py, always the same way:
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 
@@ -25,6 +26,8 @@ from .topology import Topology
 from .type_resolution import resolve_types
 
 EVALUATORS = ("execution", "push", "dirty_push")
+_HERE = os.path.dirname(__file__)
+_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "values"))  # folders of the code that answers to nodes
 
 
 class Evaluator:
@@ -223,6 +226,8 @@ def _explain(error: BaseException) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "its result does not fit into memory"
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = [frame for frame in frames if os.path.dirname(frame.filename) not in _OURS]
+    last = (outside or frames)[-1]  # the line of the node, not that of the attribute or value it asked for
     text = "".join(traceback.format_exception_only(error)).strip()  # also of an error whose text cannot be had
     return f"{text} ({last.filename}:{last.lineno})"

@@ -122,7 +122,10 @@ def _inferred(values: NodeValues, use: KernelUse) -> tuple[int, ...]:
         return (1,)
     dims = []
     for d in range(use.threads or 1):
-        found = dict(_indexed(values, use, d)) or (_lengths(values, use) if use.threads in (1, None) else {})
+        indexed = dict(_indexed(values, use, d))
+        # an output with a length of its own decides only where no input does
+        found = {name: n for name, n in indexed.items() if not _has_length(values, name)} or indexed
+        found = found or (_lengths(values, use) if use.threads in (1, None) else {})
         filled = {name: n for name, n in found.items() if n or values.has_source(name)}
         if found and not filled:
             raise GraphError(empty_input(next(iter(found))))
@@ -130,6 +133,13 @@ def _inferred(values: NodeValues, use: KernelUse) -> tuple[int, ...]:
             raise GraphError(_unknown(values, use, filled))
         dims.append(next(iter(filled.values())))
     return tuple(dims)
+
+
+def _has_length(values: NodeValues, name: str) -> bool:
+    """True if `inputs:NAME:length` or `:dims` gives an output or persistent array its size."""
+    attributes = values.attributes
+    is_ours = name in attributes.outputs or name in attributes.states
+    return is_ours and (values.companion(name, "length") is not None or values.companion(name, "dims") is not None)
 
 
 def empty_input(name: str) -> str:
@@ -168,7 +178,7 @@ def _extent(values: NodeValues, array: Name, position: int, rank: int) -> int | 
     length = values.companion(name, "length")
     if rank != 1:
         return None
-    if isinstance(length, int):
+    if isinstance(length, int) and _has_length(values, name):
         return max(0, length)
     kind, target = values.attributes.inputs.get(name), values.attributes.outputs.get(name)
     if target is not None and not target.is_array:

@@ -142,6 +142,10 @@ def _problem(change: Change, attributes: Attributes) -> str:
     """Return the error for a change, with the line that adds an attribute where USD has a type for it."""
     if change.kind != ADDED:
         return change.reason
+    if change.name in attributes.own:
+        return (
+            f"parameter `{change.name}` is called as a setting of the node, inputs:{change.name}; rename the parameter"
+        )
     near = nearest(change.name, {*attributes.inputs, *attributes.outputs})
     line = f"\n    to add it, write into the node in the .usda: custom {change.after} {change.attribute}"
     return change.reason + did_you_mean(near) + (line if change.after else "")

@@ -21,6 +21,7 @@ class Attributes:
     inputs: dict[str, AttributeType]
     outputs: dict[str, AttributeType]
     states: dict[str, AttributeType] = field(default_factory=dict)
+    own: tuple[str, ...] = ()  # the inputs that every Kernel node has, whose names no parameter can have
 
     @property
     def arrays(self) -> list[str]:
@@ -33,7 +34,8 @@ _PORTS = {"inputs": "inputs", "outputs": "outputs", "state": "states"}
 
 def dynamic(db: Any) -> Attributes:
     """The user's attributes of the node."""
-    found = Attributes({}, {}, {})
+    own = (a.get_name() for a in db.node.get_attributes() if not a.is_dynamic())
+    found = Attributes({}, {}, {}, tuple(name.partition(":")[2] for name in own if name.startswith("inputs:")))
     for attribute in db.node.get_attributes():
         if not attribute.is_dynamic():
             continue

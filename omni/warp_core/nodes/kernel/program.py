@@ -111,6 +111,12 @@ def _shared(program: Program) -> Program:
     unused = [n for n in program.request.attributes.outputs if n not in names and not is_companion(n, names)]
     if unused:
         program.warnings.append(f"no parameter of {program.name} writes outputs:{', outputs:'.join(unused)}")
+    inputs = program.request.attributes.inputs
+    read_only = {b.name for b in everything if b.source and not b.target and not b.state}
+    for name in sorted(n for n in read_only if f"{n}_length" in inputs and f"{n}_length" not in names):
+        program.warnings.append(
+            f"inputs:{name}:length has no effect: it is for outputs and persistent arrays, and `{name}` is an input"
+        )
     return program
 
 
