@@ -1,7 +1,7 @@
 """The sample scenes, played and compared with their formulas in NumPy's float64."""
 
 import filecmp
-import importlib.util
+import importlib
 import json
 from pathlib import Path
 
@@ -86,11 +86,10 @@ def test_galaxy_in_the_style_of_omni_warp(played):
         assert np.abs(at(stage, "/World/Stars.points", frame) - wanted).max() < 5e-6
 
 
-def test_committed_scenes_are_what_the_script_makes(tmp_path):
-    spec = importlib.util.spec_from_file_location("make_scenes", ROOT / "data" / "make_scenes.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    for make in (script.wave, script.chain, script.galaxy):
+def test_committed_scenes_are_what_the_script_makes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "data"))
+    script, nodes = (importlib.import_module(name) for name in ("make_scenes", "make_node_scenes"))
+    for make in (script.wave, script.chain, script.galaxy, *nodes.SCENES):
         make(tmp_path)
         assert (tmp_path / f"{make.__name__}.usda").read_text() == (SCENES / f"{make.__name__}.usda").read_text()
     assert {p.name for p in tmp_path.iterdir()} <= {p.name for p in SCENES.iterdir()}  # others are written by hand
