@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omni.warp_core.ir import parser, printer
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.nodes import Function, Loc, Value
+from omni.warp_core.ir.nodes import Function, Loc, Operation, Value
 from omni.warp_core.lang.types import F32, I32
 from omni.warp_core.passes.pipeline import PassOptions, run
 
@@ -91,3 +91,48 @@ def test_the_builder_folds_exactly():
     assert b.f32(-0.0) is not zero and b.f32(float("nan")) is b.f32(float("nan"))
     assert b.op("add", x, one) is b.op("add", x, one)
     assert b.op("div", b.i32(7), b.i32(-2)).const == -3
+
+
+def polynomial(terms: int) -> Function:
+    """A function of `terms` multiplications and as many additions, which does not end in a sum."""
+    x = Value(F32, name="x")
+    f = Function("polynomial", [x], (F32,))
+    b = Builder(f)
+    y = x
+    for i in range(terms):
+        y = b.op("mul", b.op("add", y, b.const(float(i), F32)), x)
+    b.terminate("return", [y])
+    return f
+
+
+def chain(callee: Function, length: int) -> Function:
+    """A function that adds 1 to the results of a call after the other."""
+    x = Value(F32, name="x")
+    f = Function("chain", [x], (F32,))
+    b = Builder(f)
+    y = x
+    for _ in range(length):
+        (y,) = b.emit("call", [b.op("add", y, b.const(1.0, F32))], callee, results=callee.results)
+    b.terminate("return", [y])
+    return f
+
+
+def test_callees_that_many_calls_use_stay_calls():
+    assert not calls(run(chain(polynomial(20), 10)))
+    assert len(calls(run(chain(polynomial(20), 40)))) == 40
+    assert not calls(run(chain(polynomial(3), 100)))  # a call would be no shorter
+
+
+def test_an_adjoint_has_the_calls_of_its_kernel():
+    """A value is rounded in another way where a product from inside of a callee is fused into a sum outside."""
+    callee = polynomial(20)
+    few, many = chain(callee, 10), chain(callee, 40)
+    assert not calls(run(many, primal=few))
+    assert len(calls(run(few, primal=many))) == 10
+
+
+def test_callees_that_ask_for_the_thread_are_inlined_however_often_they_are_called():
+    callee = polynomial(20)
+    callee.body.ops.insert(0, Operation("tid", [], (0, 1)))
+    callee.body.ops[0].results = (Value(I32, callee.body.ops[0]),)
+    assert not calls(run(chain(callee, 40)))

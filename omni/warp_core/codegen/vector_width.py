@@ -13,6 +13,7 @@ from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
+from ..lang.types import Type
 from .accumulate.reductions import gathered
 from .atomics import REDUCIBLE
 from .memory_access import memory_leaves
@@ -89,6 +90,7 @@ class RegisterPressure:
 
     def __init__(self, varying: set[Value]):
         self.varying, self.most = varying, 0.0
+        self._sizes: dict[Type, float] = {}
 
     def peak(self, body: Region) -> float:
         self._before(body, set())
@@ -100,9 +102,10 @@ class RegisterPressure:
             live = live - set(op.results)
             inside = [self._before(inner, live) - set(inner.params) for inner in op.regions]
             live = live.union(*inside, (a for a in op.args if a in self.varying and not a.is_const))
-            self.most = max(self.most, sum(map(_registers, live)))
+            self.most = max(self.most, sum(self._registers(v.type) for v in live))
         return live
 
-
-def _registers(value: Value) -> float:
-    return sum(max(leaf.bits, 32) / 32 for _, leaf in memory_leaves(value.type))
+    def _registers(self, t: Type) -> float:
+        if t not in self._sizes:
+            self._sizes[t] = sum(max(leaf.bits, 32) / 32 for _, leaf in memory_leaves(t))
+        return self._sizes[t]

@@ -4,6 +4,7 @@ In: any verified function, and a function that gives the finished form of a call
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
 small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls, and
 so do all but the tiniest in a function that has grown by GROWTH operations: machine code for them would take long.
+Callees of which there are many calls stay calls for the same reason (`repeated` of ir/analysis/size.py, `calls`).
 Callees that ask for the index of the thread, or work with its block, are replaced whatever they are, for only kernels
 know it. A callee that returns early becomes a `block` that it breaks out of. Operations that came in point to their
 own place, inlined at the place of the call.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.size import has_single_exit, inlined_size
+from ..ir.analysis.size import asks_thread, base_name, has_single_exit, inlined_size
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region, Value
 
@@ -78,7 +79,7 @@ class _Inliner(Rewriter):
         self._targets, self._return_level, self._places, self._site = saved
 
     def _is_chosen(self, callee: Function) -> bool:
-        if callee.name.partition("#")[0] in self._calls:
+        if base_name(callee) in self._calls and not asks_thread(callee):
             return False
         return has_single_exit(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit))
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from ..ir.analysis.size import INLINE_LIMIT
+from ..ir.analysis.size import INLINE_LIMIT, base_name, repeated
 from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function
+from ..ir.printer import reachable
 from .atomic_demotion import demote_atomics
 from .barriers import check_blocks
 from .checks import drop_asserts, insert_checks
@@ -57,9 +58,20 @@ def run(function: Function, options: PassOptions = PassOptions(), primal: Functi
         function = insert_checks(function)
         if function.block_dim:
             function = inline_calls(function, _may_fail)  # only the kernel can end its block
-    options = replace(options, debug=False)
+    options = replace(options, debug=False, calls=options.calls | _repeated(function, primal))
     like = FusionRecord(_optimise(primal, options)) if primal is not None and options.contract else None
     return _optimise(function, options, like)
+
+
+def _repeated(function: Function, primal: Function | None) -> frozenset[str]:
+    """The functions that stay calls as there are many calls of them. In an adjoint, the functions of its kernel are
+    calls or not as they are there: what is fused differs between the two, and with it the bits of recomputed values.
+    """
+    found = repeated(reachable([function]))
+    if primal is None:
+        return found
+    known = frozenset(map(base_name, reachable([primal])))
+    return found - known | repeated(reachable([primal]))
 
 
 def _optimise(function: Function, options: PassOptions, like: FusionRecord | None = None) -> Function:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
-from ...lang.types import Packed
+from ...lang.types import Array, Packed, leaves
 from ..nodes import Function, Operation
 from ..ops import BLOCK_OPS
 
 INLINE_LIMIT = 80  # callees of at least so many operations stay calls
+_WORTH_A_CALL = 16  # a call of fewer operations is no shorter than they are
+REPEATED = 1000  # operations that all calls of one callee may become; beyond it they stay calls
 ATOMIC_COST = 8  # lanes may meet at one element, which takes a loop or a reduction
 
 _sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
@@ -32,18 +34,38 @@ def inlined_size(function: Function, limit: int) -> int:
 
 def has_single_exit(callee: Function, limit: int) -> bool:
     """True if calls of `callee` are replaced by its body."""
-    return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
+    return asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
+
+
+def repeated(functions: Iterable[Function]) -> frozenset[str]:
+    """Return the names of the functions of numbers whose calls in `functions` would become too much code."""
+    grown: dict[str, int] = {}
+    for function in functions:
+        for op in function.body.walk():
+            if op.code == "call" and _takes_numbers(op.attr):
+                name, size = base_name(op.attr), inlined_size(op.attr, INLINE_LIMIT)
+                grown[name] = grown.get(name, 0) + (size if size >= _WORTH_A_CALL else 0)
+    return frozenset(name for name, size in grown.items() if size > REPEATED)
+
+
+def _takes_numbers(function: Function) -> bool:
+    return not any(isinstance(t, Array) for p in function.params for _, t in leaves(p.type))
+
+
+def base_name(function: Function) -> str:
+    """Return the name of a function without the number that tells its overloads apart."""
+    return function.name.partition("#")[0]
 
 
 _OF_THREADS = BLOCK_OPS | {"tid", "stash"}
 _asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
 
 
-def _asks_thread(function: Function) -> bool:
+def asks_thread(function: Function) -> bool:
     """True if a function, or one that it calls, asks for the thread's index, its stash, or works with its block."""
     if function not in _asking:
         ops = list(function.body.walk())
-        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
+        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and asks_thread(op.attr)) for op in ops)
     return _asking[function]
 
 
