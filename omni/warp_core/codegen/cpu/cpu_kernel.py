@@ -30,8 +30,9 @@ from ..writer import PTR, llvm_type, sequence
 from .cpu_blocks import BlockAtomics, Blocks, whole_warps
 from .native_calls import emit_native_call, name_of
 
-# From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
-_TWO_BODIES_LIMIT = 400
+# From this many operations on, one masked body serves full groups too: masks cost larger kernels no time, and a second
+# body takes as long to compile as the first.
+_TWO_BODIES_LIMIT = 100
 _MOST_CELLS = 1 << 30
 
 
