@@ -13,6 +13,7 @@
 #include "warp_core/context.h"
 #include "warp_core/cuda.h"
 #include "warp_core/dtypes.h"
+#include "warp_core/privatize.h"
 
 namespace wc {
 
@@ -92,6 +93,11 @@ struct Accumulation {
     bool atomic_anywhere = false, in_order = false, order_dependent = false, has_reductions = false;
     std::vector<Stencil> stencils;
     std::vector<ArrayAt> exclusive;
+    struct Privatized {
+        ArrayAt array;
+        int width;
+    };
+    std::vector<Privatized> privatized;
 
     // Whether memory that is added to through logs, or plainly, is seen in another way, too.
     bool overlap(const std::byte* block) const;
@@ -99,7 +105,8 @@ struct Accumulation {
     bool apart(const std::byte* block) const;
     WriteSet targets(const std::byte* block, bool overlap) const;
     std::vector<StencilTarget> followers(const std::byte* block) const;
-    bool any() const { return !logged.empty() || !atomic.empty() || atomic_anywhere; }
+    std::vector<PrivatizedTarget> privatized_targets(const std::byte* block) const;
+    bool any() const { return !logged.empty() || !atomic.empty() || atomic_anywhere || !privatized.empty(); }
 };
 
 // Keeps alive what an argument block points into.

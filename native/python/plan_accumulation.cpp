@@ -44,6 +44,11 @@ bool Accumulation::overlap(const std::byte* block) const {
     for (const ArrayAt& a : logged)
         for (const ArrayAt& b : touched)
             if (a.bytes(block).meets(b.bytes(block))) return true;
+    for (const Privatized& p : privatized) {
+        auto meets = [&](const ArrayAt& other) { return p.array.bytes(block).meets(other.bytes(block)); };
+        if (std::any_of(touched.begin(), touched.end(), meets)) return true;
+        if (std::any_of(logged.begin(), logged.end(), meets)) return true;
+    }
     for (size_t i = 0; i < exclusive.size(); ++i) {
         if (meets_itself(array_at(exclusive[i], block), exclusive[i].ndim, exclusive[i].itemsize)) return true;
         for (size_t k = 0; k < i; ++k)
@@ -64,6 +69,7 @@ bool Accumulation::apart(const std::byte* block) const {
 WriteSet Accumulation::targets(const std::byte* block, bool overlap) const {
     WriteSet t;
     for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
+    for (const Privatized& p : privatized) (overlap ? t.atomic : t.alone).push_back(p.array.bytes(block));
     for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
     if (atomic_anywhere) t.atomic.push_back({0, UINTPTR_MAX});
     return t;
@@ -100,6 +106,19 @@ std::vector<StencilTarget> Accumulation::followers(const std::byte* block) const
     return found;
 }
 
+std::vector<PrivatizedTarget> Accumulation::privatized_targets(const std::byte* block) const {
+    std::vector<PrivatizedTarget> found;
+    for (const Privatized& p : privatized) {
+        wc_array a = array_at(p.array, block);
+        Bytes bytes = p.array.bytes(block);
+        int64_t size = p.array.itemsize;
+        bool whole = std::all_of(a.strides, a.strides + p.array.ndim, [&](int64_t s) { return s % p.width == 0; });
+        for (int k = 0; k < p.array.ndim; ++k) size *= a.shape[k];
+        found.push_back({bytes, p.width, whole, static_cast<uintptr_t>(size) == bytes.high - bytes.low});
+    }
+    return found;
+}
+
 ArrayAt Plan::array_at(nb::handle given) const {
     auto param = nb::cast<size_t>(given.attr("param"));
     auto offset = nb::cast<uint32_t>(given.attr("offset"));
@@ -121,6 +140,10 @@ void Plan::set_accumulation(nb::handle facts) {
     for (nb::handle given : facts.attr("stencils"))
         stencils.push_back({array_at(given.attr("array")), nb::cast<std::vector<int>>(given.attr("dimensions")),
                             nb::cast<std::vector<std::vector<int64_t>>>(given.attr("offsets"))});
+    std::vector<Accumulation::Privatized> privatized;
+    for (nb::handle given : facts.attr("privatized"))
+        privatized.push_back({array_at(given.attr("array")), nb::cast<int>(given.attr("width"))});
+    if (privatized.size() > kMostPrivatized) throw nb::value_error("too many arrays");
     accumulation_ = {.logged = arrays("logged"),
                      .touched = arrays("touched"),
                      .atomic = arrays("atomic"),
@@ -129,7 +152,8 @@ void Plan::set_accumulation(nb::handle facts) {
                      .order_dependent = flag("order_dependent"),
                      .has_reductions = flag("has_reductions"),
                      .stencils = std::move(stencils),
-                     .exclusive = arrays("exclusive")};
+                     .exclusive = arrays("exclusive"),
+                     .privatized = std::move(privatized)};
 }
 
 }  // namespace wc

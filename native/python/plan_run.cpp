@@ -42,7 +42,8 @@ struct Task {
     wc_context* context;
     int64_t threads, chunk, row;
     int64_t grain = kGrain;        // chunks are multiples of this many threads
-    CommitOrder* turns = nullptr;  // where the kernel writes logs
+    CommitOrder* turns = nullptr;      // where the kernel writes logs
+    Privatization* copies = nullptr;  // where cores add to arrays of integers in copies
     std::atomic<int64_t> busy_ns{0};
     std::atomic<bool> stopped{false};  // no other chunk begins
     std::atomic<bool> ended{false};    // as the user has ended one
@@ -62,9 +63,22 @@ struct Task {
         Chunk running(this, &this_visitor() != launcher);
         int64_t first = cut(begin), last = cut(end);
         if (turns) turns->begin(begin / chunk, first, last);
-        if (!enter(kernel, block, dims, first, last, context)) stop(this_visitor().fault, first, last);
+        bool whole = copies ? enter_with_copies(first, last) : enter(kernel, block, dims, first, last, context);
+        if (!whole) stop(this_visitor().fault, first, last);
         if (turns) turns->end();
         if (turns && turns->failed_chunk() >= 0) stop_at(turns->failed_chunk(), turns->fault());
+    }
+
+    bool enter_with_copies(int64_t first, int64_t last) {
+        Privatization::Copies* own = copies->take();
+        wc_log* log = wc_log_of_thread();
+        log->deltas = Privatization::deltas(own);
+        bool whole = enter(kernel, block, dims, first, last, context);
+        log->deltas = kInPlace;
+        Fault& why = this_visitor().fault;
+        if (!whole && why.located) why.address = Privatization::original(own, why.address);
+        copies->give_back(own);
+        return whole;
     }
 
     void run_all() {
@@ -199,6 +213,9 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         if (!accumulation_.in_order || !accumulation_.has_reductions)
             task.chunk = std::max(task.chunk, whole_grains(long_chunk(turns->roomy_chunk(), g.threads)));
     }
+    std::optional<Privatization> copies;
+    if (!overlap && !small && !accumulation_.privatized.empty() && num_threads() > 1)
+        task.copies = &copies.emplace(accumulation_.privatized_targets(block), g.threads);
     if (small) {
         int64_t start = tiny ? 0 : now_ns();
         if (!tiny && start - looked_at > kLookNs) {
@@ -212,7 +229,10 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         bool alone = serial || (accumulation_.in_order && (accumulation_.order_dependent || overlap));
         let_interrupts_in();
         auto go_on = [](void* task) { return static_cast<Task*>(task)->go_on(); };
-        without_gil([&] { parallel_for(g.threads, task.chunk, run_part, &task, go_on, alone); });
+        without_gil([&] {
+            parallel_for(g.threads, task.chunk, run_part, &task, go_on, alone);
+            if (copies) copies->merge();
+        });
     }
     if (task.interrupted) {
         if (interrupts() != task.interrupts_then) drop_interrupt();

@@ -45,7 +45,9 @@ class _Log:
         self.start = ctypes.addressof(self.bytes)
         self.own = (ctypes.c_uint64 * 16)()  # eight spans
         # Short, so that it is full soon.
-        self.head = (ctypes.c_uint64 * 4)(self.start, self.start + 512, ctypes.addressof(self.own))
+        self.deltas = (ctypes.c_int64 * 8)()  # arrays of integers are added to in place
+        table, spans = ctypes.addressof(self.deltas), ctypes.addressof(self.own)
+        self.head = (ctypes.c_uint64 * 5)(self.start, self.start + 512, spans, 0, table)
         self.records = self.longest = 0
         self.places: set[int] = set()  # addresses that were in logs
 

@@ -21,7 +21,7 @@ from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Value
-from omni.warp_core.lang.types import BF16, F16, F32, F64, I32, Array, Mat, Packed, Type, Vec
+from omni.warp_core.lang.types import BF16, F16, F32, F64, I32, U64, Array, Mat, Packed, Type, Vec
 from omni.warp_core.passes import pipeline
 from tests.codegen.machine import Machine, same, targets
 
@@ -89,6 +89,12 @@ def _number(t: Type, rng: random.Random) -> Any:
     return float(rng.randint(-3, 3))
 
 
+def _integer(t: Type, rng: random.Random) -> Any:
+    if isinstance(t, Packed):
+        return tuple(rng.randrange(1 << 31) for _ in range(t.count))
+    return rng.randrange(1 << 31)
+
+
 @pytest.mark.parametrize("where", ["top", "if"])
 @pytest.mark.parametrize("t", _TYPES, ids=str)
 def test_in_place(t: Type, where: str) -> None:
@@ -150,6 +156,28 @@ def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
             apart = machine.unit.lanes > 1 and target in ("scattered", "rows")
             at_once = turn and not apart and target != "beside" and not machine.unit.accumulation.has_reductions
             assert bool(machine.log.records) != at_once
+
+
+@pytest.mark.parametrize("target", ["scattered", "rows", "beside", "together", "one"])
+@pytest.mark.parametrize("where", ["top", "if"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_integers_against_the_interpreter(shared: bool, where: str, target: str) -> None:
+    """In the array itself, without atomic instructions, or with them where cores share it."""
+    rng = random.Random(33)
+    for number, ((level, lanes), t) in enumerate(product(_levels(), (I32, U64, Vec(3, I32)))):
+        fn = _kernel(t, ("add", "sub")[number % 2], where, target)
+        machine = Machine(fn, level, lanes, additions="logged")
+        assert bool(machine.unit.accumulation.privatized) != (target == "one")  # one element is summed in registers
+        machine.log.deltas[0] = -(1 << 63) if shared else 0
+        numbers = [_integer(t, rng) for _ in range(2 * _N + 1)]
+        places = _places(target, rng)
+        made, expected = (
+            [MemArray(t, [_N], numbers[:_N]), MemArray(I32, [_N], places), MemArray(t, [_N + 1], numbers[_N:]), 5]
+            for _ in range(2)
+        )
+        interp.run_kernel(fn, expected, _N)
+        machine.run(made, _N)
+        assert all(map(same, made[2].data, expected[2].data)), (level.name, lanes, t)
 
 
 @pytest.mark.parametrize("target", ["rows", "beside"])
@@ -230,7 +258,7 @@ def of_integers(to: wp.array(dtype=int), out: wp.array(dtype=int)):
 
 @pytest.mark.parametrize("kernel, count", [(scattered, 2), (in_a_struct, 1), (of_rows, 1)], ids=lambda k: str(k))
 def test_through_the_log(kernel: Any, count: int) -> None:
-    operations, facts = _additions(kernel)
+    operations, facts, _ = _additions(kernel)
     assert len(operations) == count
     assert len(facts.logged) == 1
     assert not facts.order_dependent
@@ -238,14 +266,14 @@ def test_through_the_log(kernel: Any, count: int) -> None:
 
 @pytest.mark.parametrize("kernel", [result_used, also_read, also_highest, of_either, of_integers], ids=lambda k: k.name)
 def test_others_are_atomic(kernel: Any) -> None:
-    operations, facts = _additions(kernel)
+    operations, facts, _ = _additions(kernel)
     assert not operations
     assert facts.order_dependent == (kernel is not of_integers)
     assert facts.atomic_anywhere == (kernel is of_either)
 
 
 def test_members_of_a_struct_are_told_apart() -> None:
-    _, facts = _additions(in_a_struct)
+    _, facts, _ = _additions(in_a_struct)
     (b,), (to, a) = facts.logged, facts.touched
     assert (b.param, b.offset - a.offset, to.param) == (0, 80, 1)
 

@@ -80,11 +80,15 @@ struct wc_span {
     void* high;
 };
 
+//
+// `deltas` has, for each array of integers that cores add to in copies (codegen/accumulate/privatization.py), how many
+// bytes the copy of this core is away from it. INT64_MIN: cores share the array, and must add atomically.
 struct wc_log {
     void* at;
     void* limit;
     const wc_span* own;
     int64_t turn;
+    const int64_t* deltas;
 };
 
 // The log of the range that the calling thread runs.

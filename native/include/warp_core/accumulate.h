@@ -50,8 +50,14 @@ struct StencilTarget {
     int64_t ends(const int64_t* dims, int64_t threads) const;
 };
 
+// The distances to the copies of a core that adds to arrays of integers in place (privatize.h).
+constexpr size_t kMostPrivatized = 8;  // arrays of a kernel: MOST_PRIVATIZED of codegen/accumulate/eligibility.py
+inline constexpr int64_t kInPlace[kMostPrivatized] = {};
+
 // The log of one chunk.
 struct Log : wc_log {
+    Log() : wc_log{nullptr, nullptr, nullptr, 0, kInPlace} {}
+
     CommitOrder* turns = nullptr;
     int64_t chunk = 0, threads = 0;
     bool whole = true;  // nothing of it has been applied

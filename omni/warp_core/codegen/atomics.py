@@ -140,7 +140,7 @@ class Atomics:
         old = self.w.alloca(ty) if used else ""
         if used:
             self.w.do(f"store {ty} zeroinitializer, ptr {old}")
-        at, given, expected = (self._spilled(v) for v in (address, value, compare or value))
+        at, given, expected = (self.spilled(v) for v in (address, value, compare or value))
 
         def body(lane: str) -> None:
             result = self._one(kind, at(lane), leaf, given(lane), expected(lane) if compare else None)
@@ -153,7 +153,7 @@ class Atomics:
             LaneValue(leaf, self.w.inst(f"load {ty}, ptr {old}"), None) if used else LaneValue(leaf, literal(0, leaf))
         )
 
-    def _spilled(self, v: LaneValue) -> Callable[[str], str]:
+    def spilled(self, v: LaneValue) -> Callable[[str], str]:
         """The scalar of a lane, for a loop over lanes."""
         if v.uniform:
             return lambda lane: v.text

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
@@ -17,6 +17,7 @@ from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .accumulate.accumulation_log import NONE_LOGGED, AccumulationLog, DeferredAdd
+from .accumulate.privatization import NONE_PRIVATIZED, PrivateAdds
 from .accumulate.reductions import Reductions
 from .atomics import Atomics
 from .control_flow import Control, Fall, MaskLevel
@@ -105,6 +106,7 @@ class FunctionEmitter(Control):
         totals: Iterable[Operation] = (),
         logged: DeferredAdd = NONE_LOGGED,
         returns: Fall | None = None,
+        privatized: Mapping[Operation, int] = NONE_PRIVATIZED,
     ):
         self.shared, self.facts = shared, facts
         self.w = Writer()
@@ -116,6 +118,7 @@ class FunctionEmitter(Control):
         self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = shared.parts.atomics(self.lanes, self.memory)
         self.log = AccumulationLog(self.lanes, self.memory, self.atomics, logged)
+        self.private_adds = PrivateAdds(self.lanes, self.memory, self.atomics, privatized)
         self.totals = shared.parts.totals(self.lanes, self.atomics, self.log, totals)
         self.reports = shared.parts.reports(self.lanes, shared.declare)
         self.mask: str | None = None
@@ -321,8 +324,9 @@ class FunctionEmitter(Control):
                 self.totals.add(op, i, leaf, self.memory.displace(address, offset), value, self.mask)
             self.one(op, [LaneValue(v.type, literal(0, v.type)) for v in values])
             return
-        if op in self.log.operations:
-            self.log.add(op, address, t, start, values, self.mask)
+        if op in self.log.operations or op in self.private_adds.operations:
+            way = self.log if op in self.log.operations else self.private_adds
+            way.add(op, address, t, start, values, self.mask)
             self.one(op, [LaneValue(v.type, literal(0, v.type)) for v in values])
             return
         used = op.result in self.facts.used

@@ -37,20 +37,28 @@ class StencilTarget(NamedTuple):
     offsets: tuple[tuple[Offset, ...], ...]
 
 
+class PrivatizedArray(NamedTuple):
+    """An array of integers of `width` bytes that a kernel only adds to, and that each core may have a copy of."""
+
+    array: ArrayAt
+    width: int
+
+
 class Accumulation(NamedTuple):
     """The additions of a kernel to the arrays of a launch.
 
     Attributes:
         logged: arrays that the kernel only adds to, through the accumulation log.
         touched: all other arrays.
-        atomic: arrays among `touched` in which the kernel changes floats atomically.
-        atomic_anywhere: the kernel changes floats atomically in arrays of unknown origin.
+        atomic: arrays among `touched` in which the kernel changes numbers atomically.
+        atomic_anywhere: the kernel changes numbers atomically in arrays of unknown origin.
         in_order: the results must not depend on how a launch is divided.
         order_dependent: the results depend on the order of threads, apart from additions through the log.
         has_reductions: the kernel combines additions to one element for each chunk first.
         stencils: the arrays among `logged` that chunks add to in place.
         exclusive: arrays whose atomics became plain, as each element is that of one thread. Where there are any, also
             arrays in which the kernel still changes numbers of any type atomically: a launch compares them all.
+        privatized: the arrays that cores add integers to without atomic instructions, all but one in a copy.
     """
 
     logged: tuple[ArrayAt, ...] = ()
@@ -62,6 +70,7 @@ class Accumulation(NamedTuple):
     has_reductions: bool = False
     stencils: tuple[StencilTarget, ...] = ()
     exclusive: tuple[ArrayAt, ...] = ()
+    privatized: tuple[PrivatizedArray, ...] = ()
 
 
 class Need(NamedTuple):

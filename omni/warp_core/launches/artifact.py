@@ -171,7 +171,8 @@ def _artifact(facts: Any, code: bytes) -> Artifact:
 def _check_indices(artifact: Artifact) -> None:
     """Raise ValueError if a fact speaks of a parameter that the kernel does not have."""
     count, found = len(artifact.params), artifact.accumulation
-    added = (*found.logged, *found.touched, *found.atomic, *(s.array for s in found.stencils), *found.exclusive)
+    parts = [*(s.array for s in found.stencils), *(p.array for p in found.privatized)]
+    added = (*found.logged, *found.touched, *found.atomic, *parts, *found.exclusive)
     named = (*(need.param for need in artifact.needed), *(count.param for count in artifact.counts.arrays))
     used = (*(at.param for at in added), *named)
     if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):

@@ -1,10 +1,14 @@
-"""Which atomic additions of floating point numbers go through the log of a launch. Start with `additions`.
+"""Which atomic additions need no atomic instructions. Start with `additions`.
 
+Those of floating point numbers go through the log of a launch.
 A kernel does not add to memory where it stands: it writes down what it adds, and the runtime applies the logs in the
 order of the threads (native/include/warp_core/accumulate.h). That takes no atomic instructions, and the sums do not
 depend on how many cores share a launch. No thread may read the sum meanwhile: the old value is not used, and the
 kernel does nothing else with the array. Whether two parameters show the same memory is not known here: `Accumulation`
 names the arrays, and each launch compares them.
+
+Sums of integers are the same in any order. So each core adds plainly, in a copy of the array that is its own
+(`privatization`), on the same conditions.
 """
 
 from __future__ import annotations
@@ -13,24 +17,31 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...ir.analysis.alias import is_own, provenance
-from ...ir.launch_facts import Accumulation, ArrayAt
+from ...ir.launch_facts import Accumulation, ArrayAt, PrivatizedArray
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
-from ...lang.types import Array, Struct, Type, leaves, member_at
+from ...lang.types import Array, Scalar, Struct, Type, element, leaves, member_at
 
+MOST_PRIVATIZED = 8  # arrays of a kernel: kMostPrivatized of native/include/warp_core/privatize.h
 _IN_ORDER = ("exch", "cas")  # their results depend on the order even if the old value is unused
 
 
 class Additions(NamedTuple):
-    """The additions of a kernel that go through the log, each with its array, and the facts about all of them."""
+    """The additions of a kernel that go through the log, each with its array, and the facts about all of them.
+
+    `privatized` has the additions of integers that need no atomic instructions, with the number of their array.
+    """
 
     operations: Mapping[Operation, ArrayAt]
     facts: Accumulation
+    privatized: Mapping[Operation, int]
 
 
-def additions(function: Function, log: bool = True) -> Additions:
-    """Return the additions of kernel `function`; without `log` all of them are atomic."""
-    return _Finder(function).find(log)
+def additions(function: Function, log: bool = True, gathered: Container[Operation] | None = None) -> Additions:
+    """Return the additions of kernel `function`. Without `log` those of floats are atomic, and those of integers
+    without `gathered`: the operations that a range of threads combines.
+    """
+    return _Finder(function).find(log, gathered)
 
 
 def together(operations: Mapping[Operation, ArrayAt], varying: Container[Value]) -> set[Operation]:
@@ -49,34 +60,43 @@ class _Finder:
         self.position = {p: i for i, p in enumerate(function.params)}
         self.used = {a for op in function.body.walk() for a in op.args}
         self.touched: dict[ArrayAt, None] = {}
-        self.atomic: dict[ArrayAt, None] = {}  # floats are changed atomically in
+        self.atomic: dict[ArrayAt, None] = {}  # numbers are changed atomically in
         self.changed: dict[ArrayAt, None] = {}  # touched atomically
         self.atomic_anywhere = False
         self.order_dependent = False
         self.everywhere = False  # an array of unknown origin is touched
 
-    def find(self, log: bool) -> Additions:
-        candidates: dict[Operation, ArrayAt] = {}
+    def find(self, log: bool, gathered: Container[Operation] | None) -> Additions:
+        sums: dict[Operation, ArrayAt] = {}
+        counts: dict[Operation, ArrayAt] = {}
         for op in self.function.body.walk():
             if op.code == "call":
                 self._call(op)
             elif op.code in ("load", "store", "atomic") and not is_own(op.args[0]):
                 at = self._source(op.args[0])
                 if log and at is not None and self._is_sum(op):
-                    candidates[op] = at
+                    sums[op] = at
+                elif gathered is not None and at is not None and op not in gathered and self._is_count(op):
+                    counts[op] = at
                 else:
                     self._touch(op, at)
-        logged = {op: at for op, at in candidates.items() if not self.everywhere and at not in self.touched}
-        for op, at in candidates.items():
-            if op not in logged:
+        arrays = {at: element(op.args[0].type.dtype).size for op, at in counts.items() if at not in self.touched}
+        numbers = {at: i for i, at in enumerate(arrays)} if len(arrays) <= MOST_PRIVATIZED else {}
+        logged = {op: at for op, at in sums.items() if not self.everywhere and at not in self.touched}
+        privatized = {op: numbers[at] for op, at in counts.items() if not self.everywhere and at in numbers}
+        for op, at in (sums | counts).items():
+            if op not in logged and op not in privatized:
                 self._touch(op, at)
-        return Additions(logged, self._facts(dict.fromkeys(logged.values())))
+        copied = tuple(PrivatizedArray(at, arrays[at]) for at in numbers) if privatized else ()
+        return Additions(logged, self._facts(dict.fromkeys(logged.values()), copied), privatized)
 
-    def _facts(self, logged: dict[ArrayAt, None]) -> Accumulation:
+    def _facts(self, logged: dict[ArrayAt, None], privatized: tuple[PrivatizedArray, ...]) -> Accumulation:
         exclusive: dict[ArrayAt, None] = {}
         if private := self.function.private:
-            exclusive = {_at(self.position[p], 0, p.type, grad): None for p, grad in private} | self.changed
-        if not (logged or self.atomic or self.atomic_anywhere or self.order_dependent or exclusive):
+            copied = dict.fromkeys(p.array for p in privatized)
+            exclusive = {_at(self.position[p], 0, p.type, grad): None for p, grad in private} | self.changed | copied
+        atomic = self.atomic or self.atomic_anywhere
+        if not (logged or atomic or self.order_dependent or exclusive or privatized):
             return Accumulation()
         return Accumulation(
             tuple(logged),
@@ -85,10 +105,18 @@ class _Finder:
             self.atomic_anywhere,
             order_dependent=self.order_dependent,
             exclusive=tuple(exclusive),
+            privatized=privatized,
         )
 
     def _is_sum(self, op: Operation) -> bool:
         return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
+
+    def _is_count(self, op: Operation) -> bool:
+        """True if an operation adds integers to elements that consist of integers of one type."""
+        if op.code != "atomic" or op.attr[0] not in ("add", "sub") or op.result in self.used:
+            return False
+        s = None if isinstance(op.args[0].type.dtype, Struct) else element(op.args[0].type.dtype)
+        return isinstance(s, Scalar) and not s.is_float and s.size in (4, 8)
 
     def _touch(self, op: Operation, at: ArrayAt | None) -> None:
         """Record an access that does not go through the log."""
@@ -98,13 +126,12 @@ class _Finder:
             self.order_dependent |= used or kind in _IN_ORDER or self._is_sum(op)
         if at is None:
             self.everywhere = True
-            self.atomic_anywhere |= op.code == "atomic" and _is_float(op)
+            self.atomic_anywhere |= op.code == "atomic"
             return
         self.touched[at] = None
         if op.code == "atomic":
             self.changed[at] = None
-            if _is_float(op):
-                self.atomic[at] = None
+            self.atomic[at] = None
 
     def _call(self, op: Operation) -> None:
         """A callee may do anything to the arrays it is given."""

@@ -7,6 +7,7 @@ the masked body only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
 from ..accumulate.accumulation_log import DeferredAdd
 from ..accumulate.eligibility import Additions, additions, together
+from ..accumulate.privatization import NONE_PRIVATIZED
 from ..accumulate.reductions import gathered
 from ..accumulate.stencil_scatter import following
 from ..function import EmitOptions, FunctionEmitter, ModuleState
@@ -71,7 +73,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
     others = {op: at for op, at in found.operations.items() if op not in totals and op not in numbers}
     logged = DeferredAdd(found.operations, numbers if in_place else {}, together(others, facts.varying))
-    KernelEmitter(shared, fn, totals, logged).emit()
+    KernelEmitter(shared, fn, totals, logged, found.privatized).emit()
     header = [f'target triple = "{target.triple}"']
     # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.
     words = f'nounwind "min-legal-vector-width"="{target.vector_bits}" "probe-stack"="inline-asm"'
@@ -83,9 +85,13 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
 
 
 def _additions(fn: Function, how: str, totals: frozenset[Operation]) -> Additions:
-    """Return the additions that go through the log. Reductions alone do not need it, unless their order counts."""
-    found = additions(fn, how != "atomic")
-    return additions(fn, False) if how == "logged" and found.operations.keys() <= totals else found
+    """Return the additions without atomic instructions. Reductions alone do not need the log, unless their order
+    counts.
+    """
+    if how == "atomic":
+        return additions(fn, False)
+    found = additions(fn, True, totals)
+    return additions(fn, False, totals) if how == "logged" and found.operations.keys() <= totals else found
 
 
 def completed(
@@ -113,9 +119,16 @@ def arity(fn: Function) -> int:
 class KernelEmitter(FunctionEmitter):
     """The kernel's own function."""
 
-    def __init__(self, shared: ModuleState, fn: Function, totals: frozenset[Operation], logged: DeferredAdd):
+    def __init__(
+        self,
+        shared: ModuleState,
+        fn: Function,
+        totals: frozenset[Operation],
+        logged: DeferredAdd,
+        privatized: Mapping[Operation, int] = NONE_PRIVATIZED,
+    ):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
-        super().__init__(shared, facts, totals, logged)
+        super().__init__(shared, facts, totals, logged, privatized=privatized)
         self.fn, self.arity = fn, arity(fn)
         self.params: dict[Value, list[LaneValue]] = {}
         self.blocks = Blocks(self) if fn.block_dim and not shared.target.is_gpu else None
@@ -144,6 +157,7 @@ class KernelEmitter(FunctionEmitter):
         self.load_parameters()
         self.find_stashes()
         self.log.open()
+        self.private_adds.open()
         if self.blocks:
             self.blocks.run()
         elif self.arity == 1 or self.shared.options.flat:
