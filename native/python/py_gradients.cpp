@@ -1,6 +1,7 @@
 // How a tape begins to go backwards, where its gradients lie apart in memory of the CPU; see tape/cotangents.py.
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 #include <vector>
 
 #include "py_memory.h"
@@ -16,12 +17,6 @@ struct Seed {
     nb::handle object, given;
     Range range;
 };
-
-// True if memory is contiguous and writable, is not exported, and contains only numbers.
-bool is_plain(const PyArray* a) {
-    return a && a->device == 0 && a->contiguous && a->size > 0 && !(a->flags & kReadOnly) &&
-           dtype(a->dtype).scalar.kind != Kind::None && nb::isinstance<Buffer>(a->owner);
-}
 
 bool same(const PyArray& a, const PyArray& b) {
     return a.view.data == b.view.data && a.dtype == b.dtype && a.ndim == b.ndim &&
@@ -60,6 +55,13 @@ void give(const Seed& b) {
     }
 }
 
+void fill(const PyArray& a, const char* pattern, int64_t size) {
+    Range range = range_of(a);
+    auto nbytes = static_cast<int64_t>(range.high - range.low);
+    before_write(range);
+    without_gil_if_large(nbytes, [&] { fill_bytes(reinterpret_cast<void*>(range.low), nbytes, pattern, size); });
+}
+
 bool is_set(Range range) {
     auto nbytes = static_cast<int64_t>(range.high - range.low);
     bool found = false;
@@ -73,7 +75,7 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
     std::vector<Seed> all;
     auto add = [&](nb::handle object, nb::handle given) {
         const PyArray* gradient = as_array(object.ptr());
-        if (!is_plain(gradient)) return false;
+        if (!gradient || !is_plain(*gradient)) return false;
         all.push_back({gradient, object, given, range_of(*gradient)});
         return true;
     };
@@ -87,7 +89,7 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
         if (nb::isinstance<nb::bytes>(given)) continue;
         const PyArray* from = as_array(given.ptr());
         if (from && same(*from, *as_array(nb::object(seed[0]).ptr()))) continue;  // it is there already
-        if (!is_plain(from) || meets_any(all, range_of(*from))) return nb::none();
+        if (!from || !is_plain(*from) || meets_any(all, range_of(*from))) return nb::none();
     }
     nb::list set;
     for (const Seed& b : all) {
@@ -99,8 +101,46 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
     return set;
 }
 
+// Clears the gradients of the arrays of a tape. Returns those that take more than that.
+nb::list clear_gradients(const nb::list& arrays) {
+    static PyObject* name = PyUnicode_InternFromString("_grad");
+    static PyObject* set_by = PyUnicode_InternFromString("_set_by");
+    std::unordered_set<PyObject*> seen;
+    nb::list others;
+    for (nb::handle steps : arrays)
+        for (nb::handle object : steps) {
+            nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), name));
+            if (!gradient.is_valid()) throw nb::python_error();
+            if (gradient.is_none() || !seen.insert(gradient.ptr()).second) continue;
+            const PyArray* a = as_array(gradient.ptr());
+            if (!a || !is_plain(*a)) {
+                others.append(gradient);
+                continue;
+            }
+            fill(*a, "\0", 1);
+            if (PyObject_SetAttr(gradient.ptr(), set_by, Py_None) < 0) throw nb::python_error();
+        }
+    return others;
+}
+
 }  // namespace
 
-void bind_gradients(nb::module_& m) { m.def("begin_gradients", &begin_gradients, nb::arg("others"), nb::arg("seeds")); }
+void fill_plain(nb::handle array, const nb::bytes& pattern) {
+    fill(*as_array(array.ptr()), pattern.c_str(), static_cast<int64_t>(pattern.size()));
+}
+
+void bind_gradients(nb::module_& m) {
+    m.def("begin_gradients", &begin_gradients, nb::arg("others"), nb::arg("seeds"));
+    m.def("clear_gradients", &clear_gradients, nb::arg("arrays"));
+    m.def(
+        "fill_plain",
+        [](nb::handle array, const nb::bytes& pattern) {
+            const PyArray* a = as_array(array.ptr());
+            if (!a || !is_plain(*a)) return false;
+            fill_plain(array, pattern);
+            return true;
+        },
+        nb::arg("array"), nb::arg("pattern"));
+}
 
 }  // namespace wc

@@ -2,6 +2,7 @@
 #pragma once
 #include "gil.h"
 #include "py_array.h"
+#include "warp_core/dtypes.h"
 #include "warp_core/memory.h"
 
 namespace wc {
@@ -21,6 +22,17 @@ struct Buffer {
 inline bool is_private(const PyArray& array) {
     return nb::isinstance<Buffer>(array.owner) && !nb::inst_ptr<Buffer>(array.owner)->shared;
 }
+
+// Whether memory is contiguous and writable, belongs to this package, and contains only numbers.
+inline bool is_plain(const PyArray& a) {
+    return a.device == 0 && a.contiguous && a.size > 0 && !(a.flags & kReadOnly) &&
+           dtype(a.dtype).scalar.kind != Kind::None && nb::isinstance<Buffer>(a.owner);
+}
+
+inline bool is_float(Kind kind) { return kind == Kind::Float || kind == Kind::Bfloat; }
+
+// Sets the elements of an array whose memory is plain to the bytes of one, whatever observes.
+void fill_plain(nb::handle array, const nb::bytes& pattern);
 
 // Does something to so much memory.
 template <class F>

@@ -125,7 +125,58 @@ bool are_disjoint_with_gradients(const nb::list& arrays) {
     return true;
 }
 
+namespace {
+
+// What a tape holds of the memory of arrays: spans that it knows, by their addresses, if they are as they were, or new
+// ones. No graph is captured.
+nb::list held_spans(const nb::dict& known, const nb::list& arrays, const nb::object& hold) {
+    static PyObject* graph = PyUnicode_InternFromString("_graph");
+    nb::list found;
+    for (nb::handle object : arrays) {
+        const PyArray* a = as_array(object.ptr());
+        if (!a) throw nb::type_error("expected arrays");
+        Range range = range_of(*a);
+        nb::tuple key = nb::make_tuple(range.low, range.high);
+        PyObject* ref = PyDict_GetItemWithError(known.ptr(), key.ptr());
+        if (!ref && PyErr_Occurred()) throw nb::python_error();
+        nb::object span = ref ? nb::steal(PyObject_CallNoArgs(ref)) : nb::none();
+        if (!span.is_valid()) throw nb::python_error();
+        bool same = !span.is_none() && nb::inst_ptr<WatchedSpan>(span)->inside();
+        if (same) {
+            nb::object captured = nb::steal(PyObject_GetAttr(span.ptr(), graph));
+            if (!captured.is_valid()) throw nb::python_error();
+            same = captured.is_none();
+        }
+        found.append(same ? span : hold(key, nb::make_tuple(object)));
+    }
+    return found;
+}
+
+// How many of the arrays have a gradient, or show memory that has one.
+size_t count_gradients(const nb::list& arrays) {
+    static PyObject* own = PyUnicode_InternFromString("_grad");
+    static PyObject* is_off = PyUnicode_InternFromString("_requires_grad_off");
+    size_t count = 0;
+    for (nb::handle object : arrays) {
+        const PyArray* a = as_array(object.ptr());
+        nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), own));
+        if (!a || !gradient.is_valid()) throw nb::python_error();
+        bool has = !gradient.is_none();
+        if (!has && !gradients.empty() && !gradients.find(range_of(*a)).empty()) {
+            nb::object off = nb::steal(PyObject_GetAttr(object.ptr(), is_off));
+            if (!off.is_valid()) throw nb::python_error();
+            has = PyObject_IsTrue(off.ptr()) == 0;
+        }
+        count += has;
+    }
+    return count;
+}
+
+}  // namespace
+
 void bind_spans(nb::module_& m) {
+    m.def("held_spans", &held_spans, nb::arg("known"), nb::arg("arrays"), nb::arg("hold"));
+    m.def("count_gradients", &count_gradients, nb::arg("arrays"));
     nb::class_<Span>(m, "Span")
         .def_prop_ro("low", &Span::low)
         .def_prop_ro("high", &Span::high)

@@ -4,11 +4,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "py_memory.h"
 #include "py_spans.h"
+#include "values.h"
 #include "warp_core/dtypes.h"
 
 namespace wc {
@@ -42,8 +45,8 @@ struct Names {
 };
 
 // Functions of Python. Never destroyed: they must not drop references after the interpreter is gone.
-struct Hooks {
-    nb::object record, abort, copy, call_site, find_call_site;
+struct Callbacks {
+    nb::object record, record_fill, abort, copy, call_site, find_call_site;
     std::string package;
     bool enabled = false;
 };
@@ -53,8 +56,8 @@ const Names& names() {
     return all;
 }
 
-Hooks& hooks() {
-    static Hooks& all = *new Hooks;
+Callbacks& callbacks() {
+    static Callbacks& all = *new Callbacks;
     return all;
 }
 
@@ -89,24 +92,27 @@ PyObject* find_recorder() {
     return recorder = fits ? first : nullptr;
 }
 
-// The call site of a launch. Those of loops come again and again, so that some are remembered.
+// The call site of a launch or a fill. Those of loops come again and again, so that some are remembered.
 class CallSites {
   public:
-    nb::object here() {
-        PyFrameObject* frame = PyEval_GetFrame();
-        if (!frame) return hooks().find_call_site();
+    // Of a function of this name: native code if `within` is 0, else so many frames of this package deep.
+    nb::object here(const char* called, int within) {
 #if PY_VERSION_HEX >= 0x030B0000
-        nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-        int at = PyFrame_GetLasti(frame);
+        nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+        for (int i = 0; i < within && frame.is_valid(); ++i)
+            frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(as_frame(frame))));
+        if (!frame.is_valid()) return callbacks().find_call_site(called);
+        nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(as_frame(frame))));
+        int at = PyFrame_GetLasti(as_frame(frame));
         Entry& entry = entries_[(reinterpret_cast<uintptr_t>(code.ptr()) / 64 + static_cast<uintptr_t>(at)) % kEntries];
-        if (entry.code.is(code) && entry.at == at) return entry.site;
-        nb::object site = look_up(frame, reinterpret_cast<PyCodeObject*>(code.ptr()));
+        if (entry.code.is(code) && entry.at == at && entry.called == called) return entry.site;
+        nb::object site = look_up(as_frame(frame), reinterpret_cast<PyCodeObject*>(code.ptr()), called);
         if (site.is_valid()) {
-            entry = {std::move(code), at, site};
+            entry = {std::move(code), at, called, site};
             return site;
         }
 #endif
-        return hooks().find_call_site("launch");
+        return callbacks().find_call_site(called);
     }
 
   private:
@@ -114,23 +120,36 @@ class CallSites {
     struct Entry {
         nb::object code;
         int at = -1;
+        const char* called = nullptr;
         nb::object site;
     };
 
+    static PyFrameObject* as_frame(const nb::object& frame) { return reinterpret_cast<PyFrameObject*>(frame.ptr()); }
+
     // Invalid if this package itself has called.
-    static nb::object look_up(PyFrameObject* frame, PyCodeObject* code) {
+    static nb::object look_up(PyFrameObject* frame, PyCodeObject* code, const char* called) {
         const char* file = PyUnicode_AsUTF8(code->co_filename);
         if (!file) throw nb::python_error();
-        if (std::string_view(file).starts_with(hooks().package)) return {};
-        return hooks().call_site("launch", nb::handle(code->co_filename), PyFrame_GetLineNumber(frame));
+        if (std::string_view(file).starts_with(callbacks().package)) return {};
+        return callbacks().call_site(called, nb::handle(code->co_filename), PyFrame_GetLineNumber(frame));
     }
 
     std::array<Entry, kEntries> entries_;
 };
 
-nb::object call_site() {
+nb::object call_site(const char* called = "launch", int within = 0) {
     static CallSites& sites = *new CallSites;
-    return sites.here();
+    return sites.here(called, within);
+}
+
+// A copy of a value that may change. Vectors, matrices and the like are their components.
+nb::object copied(PyObject* object) {
+    const Value* value = as_value(object);
+    if (!value || Py_TYPE(object)->tp_dictoffset != 0 || !info(value).type) return callbacks().copy(nb::handle(object));
+    Value* made = allocate(Py_TYPE(object));
+    if (!made) throw nb::python_error();
+    std::memcpy(made->data, value->data, static_cast<size_t>(info(value).size));
+    return nb::steal(wc::object(made));
 }
 
 bool is_number(PyObject* value) {
@@ -150,7 +169,7 @@ nb::object arguments(const LaunchTemplate& t, PyObject* const* values, size_t co
     for (size_t i : t.values) {
         if (is_number(values[i])) continue;
         if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(values[i])), names().type)) return nb::none();
-        args[i] = hooks().copy(nb::handle(values[i]));
+        args[i] = copied(values[i]);
     }
     return args;
 }
@@ -174,11 +193,11 @@ void Recording::done() const {
 }
 
 void Recording::failed() const {
-    if (!step_.is_none()) hooks().abort(tape_, step_);
+    if (!step_.is_none()) callbacks().abort(tape_, step_);
 }
 
 Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* const* values, size_t count) {
-    PyObject* found = hooks().enabled ? find_recorder() : nullptr;
+    PyObject* found = callbacks().enabled ? find_recorder() : nullptr;
     if (!found) return {};
     const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(launch_template);
     if (t.epoch != options_epoch || is_true(found, names().detached)) return {};
@@ -196,8 +215,31 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     if (nb::len(active) && !call(tracker.ptr(), names().use, active.ptr(), site.ptr()).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
         nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, args);
-    if (records) step = hooks().record(t.shared, dim, args, arrays, active, site, tape);
+    if (records) step = callbacks().record(t.shared, dim, args, arrays, active, site, tape);
     return {std::move(tape), std::move(step), std::move(tracker), nb::borrow<nb::list>(active)};
+}
+
+bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
+    PyObject* found = callbacks().enabled ? find_recorder() : nullptr;
+    if (!found || PyTuple_GET_SIZE(observers) != 1) return false;
+    if (!is_true(found, names().records) || is_true(found, names().detached)) return false;
+    const PyArray* a = as_array(object.ptr());
+    if (!a || !is_plain(*a) || !a->view.grad || !is_float(dtype(a->dtype).scalar.kind)) return false;
+    nb::list arrays;
+    arrays.append(object);
+    if (!are_disjoint_with_gradients(arrays)) return false;
+    nb::object tape = nb::borrow(found), tracker = attribute(found, names().tracker), site = call_site(called, 2);
+    nb::object seen = call(tracker.ptr(), names().use, arrays.ptr(), site.ptr());
+    if (!seen.is_none()) return false;  // a fill overwrites all, which Python looks at
+    nb::object step = callbacks().record_fill(tape, object, site);
+    try {
+        fill_plain(object, pattern);
+    } catch (...) {
+        callbacks().abort(tape, step);
+        throw;
+    }
+    call(tracker.ptr(), names().wrote, arrays.ptr(), Py_False);
+    return true;
 }
 
 namespace {
@@ -237,15 +279,18 @@ void bind_record(nb::module_& m) {
     m.def("outdate_launch_templates", [] { ++options_epoch; });
     m.def("set_observers", &set_observers, nb::arg("stack"));
     m.def("observers", [] { return observers ? nb::borrow<nb::tuple>(observers) : nb::make_tuple(); });
-    m.def("enable_native_recording", [](bool enabled) { hooks().enabled = enabled; }, nb::arg("enabled"));
+    m.def("enable_native_recording", [](bool enabled) { callbacks().enabled = enabled; }, nb::arg("enabled"));
+    m.def("fill_on_tape", [](nb::handle a, nb::bytes pattern, bool zero) {
+        return fill_on_tape(a, std::move(pattern), zero ? "zero" : "fill");
+    }, nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
     m.def(
         "set_recorder",
-        [](nb::object record, nb::object abort, nb::object copy, nb::object call_site, nb::object find_call_site,
-           std::string package) {
-            hooks() = {std::move(record),         std::move(abort),   std::move(copy), std::move(call_site),
-                       std::move(find_call_site), std::move(package), hooks().enabled};
+        [](nb::object record, nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
+           nb::object find_call_site, std::string package) {
+            callbacks() = {std::move(record),    std::move(record_fill),    std::move(abort),   std::move(copy),
+                           std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
         },
-        nb::arg("record"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"), nb::arg("find_call_site"),
+        nb::arg("record"), nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"), nb::arg("find_call_site"),
         nb::arg("package"));
 }
 

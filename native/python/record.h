@@ -24,6 +24,10 @@ class Recording {
 // Records a launch by the template of an earlier one. Invalid if only Python can.
 Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* const* values, size_t count);
 
+// Records that an array is filled with the bytes of one element, and fills it. False, with nothing done, if only Python
+// can. `called` is the function that the program calls, which calls another one that calls this.
+bool fill_on_tape(nb::handle array, nb::bytes pattern, const char* called);
+
 void bind_record(nb::module_& m);
 
 }  // namespace wc

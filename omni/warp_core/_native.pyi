@@ -263,6 +263,21 @@ def before_write(low: int, high: int) -> None:
 def before_writes(arrays: list[Any]) -> None:
     """Tell of writes to arrays that Python is about to do."""
 
+def held_spans(known: dict[tuple[int, int], Any], arrays: list[Any], hold: Callable[..., Any]) -> list[Any]:
+    """The spans that a tape holds of arrays: those that it knows, by their addresses, or new ones made by `hold`."""
+
+def count_gradients(arrays: list[Any]) -> int:
+    """How many of the arrays have a gradient, or show memory that has one."""
+
+def fill_plain(array: Any, pattern: bytes) -> bool:
+    """Set the elements of an array to the bytes of one, if its memory is plain. Nothing is recorded."""
+
+def fill_on_tape(array: Any, pattern: bytes, zero: bool) -> bool:
+    """Do the same, and record it for the tape that alone observes. False, with nothing done, if only Python can."""
+
+def clear_gradients(arrays: list[Sequence[Any]]) -> list[Any]:
+    """Clear the gradients of arrays; return those whose memory is not plain, which it leaves alone."""
+
 def before_sharing(low: int, high: int) -> None:
     """Tell that others may write to a range from now on, and nobody will tell of that."""
 
@@ -614,14 +629,15 @@ def enable_native_recording(enabled: bool) -> None:
 
 def set_recorder(
     record: Callable[..., Any],
+    record_fill: Callable[..., Any],
     abort: Callable[[Any, Any], None],
     copy: Callable[[Any], Any],
     call_site: Callable[[str, str, int], Any],
     find_call_site: Callable[..., Any],
     package: str,
 ) -> None:
-    """Set the functions that record a launch and forget one, copy a value, make a call site and look for one, and the
-    folder of the package.
+    """Set the functions that record a launch and a fill and forget one, copy a value, make a call site and look for
+    one, and the folder of the package.
     """
 
 def set_observed(observed: bool) -> None:

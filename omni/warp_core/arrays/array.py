@@ -531,13 +531,16 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             raise type(e)(f"value: {e}") from None
         refs = (elements.references(value),)
         keepalive.check(self, refs)
-        self._fill(pattern, refs)
+        if self._refs is not None or not transfer.fill_natively(self, pattern):
+            self._fill(pattern, refs)
         self._set_by = grad_binding.PROGRAM
 
     def zero_(self) -> None:
         """Set every element to zero."""
         self._check_writable()
-        self._fill(bytes(self._require_element().type.size), ((),))
+        pattern = bytes(self._require_element().type.size)
+        if self._refs is not None or not transfer.fill_natively(self, pattern, True):
+            self._fill(pattern, ((),))
         self._set_by = None
 
     def _fill(self, pattern: bytes, refs: keepalive.Refs) -> None:

@@ -85,11 +85,6 @@ def settle(a: Any, name: str) -> None:
         )
 
 
-def has_bound_gradient(a: Any) -> bool:
-    """True if part of the array's memory has a gradient. Always False after `requires_grad = False`."""
-    return not a._requires_grad_off and bool(_native.gradients_in(*a._span))
-
-
 def check(arrays: Iterable[Any]) -> None:
     """Check that arrays of a tape share gradients where they share memory, and nowhere else.
 

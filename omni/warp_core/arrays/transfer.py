@@ -81,6 +81,18 @@ def fill(target: Any, pattern: bytes) -> None:
         capture.call(_native.fill_strided, *where, pattern, label=label, writes=[target])
 
 
+def fill_natively(target: Any, pattern: bytes, zero: bool = False) -> bool:
+    """Fill an array in one native call, which records it if this is for the tape alone. False if that takes more.
+
+    A method of the array calls this, and the program that method: so native code finds the call site.
+    """
+    if capture.active():
+        return False
+    if observers.observed:
+        return _native.fill_on_tape(target, pattern, zero)
+    return _native.fill_plain(target, pattern)
+
+
 def _fill_on_gpu(target: Any, pattern: bytes) -> None:
     _native.before_write(*byte_range(target))
     if target.is_contiguous:

@@ -20,7 +20,7 @@ from ..dispatch.call_site import CallSite
 from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
 from .launch_vjp import LaunchTemplate, RecordedLaunch
-from .recorder import Recorder
+from .recorder import Recorder, Step
 
 
 def _outdate(_: object = None) -> None:
@@ -64,8 +64,7 @@ def _record(
     tape: Recorder,
 ) -> RecordedLaunch:
     """Record a launch like an earlier one. Its arrays, all of them and those with gradients, are disjoint."""
-    hold = tape.keeper.hold
-    held = [hold(a._span, (a,)) for a in [args[i] for i in template.read]]
+    held = tape.keeper.held([args[i] for i in template.read])
     written = [args[i] for i in template.written]
     step = RecordedLaunch(
         template, tuple(dim) if type(dim) is list else dim, args, held, active, arrays, written, place
@@ -75,8 +74,16 @@ def _record(
     return step
 
 
-def _forget(tape: Recorder, step: RecordedLaunch) -> None:
-    """Forget a launch that did not run."""
+def _record_fill(tape: Recorder, a: array, place: CallSite) -> Step:
+    """Record that an array with a gradient of its own is filled."""
+    step = Step(a._grad.zero_, (a,), [a], None, True, True)  # type: ignore[union-attr]
+    tape.launches.append(step)
+    tape.notes.append(place)
+    return step
+
+
+def _forget(tape: Recorder, step: RecordedLaunch | Step) -> None:
+    """Forget a step that did not run."""
     if tape.length() and tape.launches[-1] is step:
         tape.cut(tape.length() - 1)
 
@@ -89,7 +96,7 @@ def _attach(_: object = None) -> None:
 
 def record_by(function: Callable[..., RecordedLaunch]) -> None:
     """Let native code record launches by a function like `_record`."""
-    _native.set_recorder(function, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
+    _native.set_recorder(function, _record_fill, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
 
 
 record_by(_record)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import config
+from .. import _native, config
 from ..arrays import grad_binding, layouts
 from ..arrays.array import array
 from ..arrays.factories import zeros
@@ -157,6 +157,9 @@ class RecordedLaunch:
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
+        if not self.structures.saved:
+            self._run_adjoint(self.args)
+            return
         with self.structures.in_place(self.args) as args:
             self._run_adjoint(args)
 
@@ -215,9 +218,9 @@ class UntrackedLaunch:
         """Nothing flows through."""
 
 
-def _check_no_late_gradients(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
+def _check_no_late_gradients(kernel: Kernel, arrays: list[array], active: int) -> None:
     """Raise if an array of the launch got a gradient after the launch was recorded. `active`: how many had one then."""
-    if len([a for a in arrays if a._grad is not None or grad_binding.has_bound_gradient(a)]) > active:
+    if _native.count_gradients(arrays) > active:
         raise RuntimeError(
             f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
         )

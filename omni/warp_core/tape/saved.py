@@ -50,6 +50,10 @@ class SavedPool:
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
 
+    def held(self, arrays: list[array]) -> list[CowSpan]:
+        """The memory of each array as it is now, while no graph is captured."""
+        return _native.held_spans(self._latest, arrays, self.hold)
+
     def forget(self) -> None:
         """Expect other memory from now on."""
         self._latest.clear()

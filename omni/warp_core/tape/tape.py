@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import _native, config
@@ -261,7 +261,7 @@ class Tape(TapeScopes, Recorder):
         written = [a for step in self.launches for a in step.written]
         if given is None:
             standing_gradients.check(written)
-        if loss is not None and not [a for a in written if a is loss or layouts.may_share_memory(a, loss)]:
+        if loss is not None and not any(a is loss or layouts.may_share_memory(a, loss) for a in reversed(written)):
             raise ValueError(
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
                 "array that the launch wrote"
@@ -373,7 +373,11 @@ class Tape(TapeScopes, Recorder):
     def zero(self) -> None:
         """Set the gradients of all recorded arrays to zero."""
         partial_gradients.spoil()
-        for g in self.gradients.values():
+        if observers.observed or capture.active():
+            others: Iterable[array] = self.gradients.values()
+        else:
+            others = _native.clear_gradients([step.arrays for step in self.launches])
+        for g in others:
             g.zero_()
 
     def reset(self) -> None:
