@@ -33,6 +33,12 @@ ROWS = {
     "matrix_product": ("algo.matmul", "product"),
     "copy_by_kernel": ("algo.gpu.array_kernels", "copy"),
     "compare_by_kernel": ("algo.gpu.array_kernels", "same"),
+    "cast_on_gpu": ("algo.gpu.cast", "convert"),
+    "reduce_on_gpu": ("algo.gpu.reduce", "reduce"),
+    "scan_on_gpu": ("algo.gpu.scan", "scan"),
+    "runlength_encode_on_gpu": ("algo.gpu.run_length", "runlength_encode"),
+    "sort_pairs_on_gpu": ("algo.gpu.sort", "radix_sort_pairs"),
+    "sort_segments_on_gpu": ("algo.gpu.sort", "segmented_sort_pairs"),
     "add_by_kernel": ("algo.gpu.array_kernels", "add"),
     "add_product_by_kernel": ("algo.gpu.array_kernels", "add_product"),
 }

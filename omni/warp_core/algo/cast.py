@@ -10,8 +10,8 @@ from ..arrays.transfer import copy
 from ..dispatch import capture
 from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import SCALARS
+from ..late_bound import late
 from .argument_checks import check_count, components, require_arrays, require_scalar, require_writable
-from .gpu import cast as on_gpu
 from .vjp import cast_vjp
 
 __all__ = ["array_cast"]
@@ -76,7 +76,7 @@ def _check_shapes(a: array, b: array) -> None:
 
 def _convert(source: array, out: array, numbers: int) -> None:
     if out.device.is_cuda:
-        on_gpu.convert(source, out, numbers)
+        late("cast_on_gpu")(source, out, numbers)
         return
     if out.is_contiguous and not may_share_memory(source, out):
         capture.call(_native.cast, source, out, numbers, label=f"cast {numbers} numbers", writes=[out])

@@ -13,6 +13,7 @@ from ..arrays.dtypes import Element, element
 from ..arrays.layouts import may_share_memory
 from ..dispatch import capture
 from ..dispatch.operation import Operation, Term, Write, execute
+from ..late_bound import late
 from .argument_checks import (
     NUMBERS,
     check_axis,
@@ -25,7 +26,6 @@ from .argument_checks import (
     require_writable,
     scalar_of,
 )
-from .gpu import reduce as on_gpu
 from .vjp import reduce_vjp
 
 __all__ = ["array_inner", "array_sum"]
@@ -161,7 +161,7 @@ def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]
 
 def _sum(target: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
     if a.device.is_cuda:
-        on_gpu.reduce(target, a, b, extents)
+        late("reduce_on_gpu")(target, a, b, extents)
         return
     what = f"sum of {a.size}" if b is None else f"inner product of {a.size}"
     capture.call(_native.reduce, target, a, b, *extents, label=what, writes=[target])

@@ -14,6 +14,7 @@ from ..arrays.transfer import copy
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import I32
+from ..late_bound import late
 from .argument_checks import (
     INTEGERS,
     NUMBERS,
@@ -25,8 +26,6 @@ from .argument_checks import (
     require_scalar,
     require_writable,
 )
-from .gpu import run_length as gpu_runs
-from .gpu import scan as gpu_scan
 from .gpu.temporaries import temporary
 from .vjp import scan_vjp
 
@@ -81,7 +80,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
 def _scan(source: array, out: array, inclusive: bool) -> None:
     sums = out if out.is_contiguous else empty_like(out, requires_grad=False)
     if out.device.is_cuda:
-        gpu_scan.scan(source, sums, inclusive)
+        late("scan_on_gpu")(source, sums, inclusive)
     else:
         capture.call(_native.scan, source, sums, inclusive, label=f"scan of {source.size}", writes=[sums])
     if sums is not out:
@@ -151,7 +150,7 @@ def runlength_encode(
 def _write_runs(source: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
     written = [run_values, run_lengths, run_count]
     if source.device.is_cuda:
-        gpu_runs.runlength_encode(source, count, *written)
+        late("runlength_encode_on_gpu")(source, count, *written)
     else:
         capture.call(_encode, source, count, *written, label=f"run lengths of {count}", writes=written)
 

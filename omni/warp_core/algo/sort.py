@@ -10,6 +10,7 @@ from ..arrays.array import array
 from ..dispatch import capture
 from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import I32
+from ..late_bound import late
 from .argument_checks import (
     NUMBERS,
     check_count,
@@ -21,7 +22,6 @@ from .argument_checks import (
     require_scalar,
     require_writable,
 )
-from .gpu import sort as on_gpu
 
 __all__ = ["radix_sort_pairs", "segmented_sort_pairs"]
 
@@ -64,7 +64,7 @@ def radix_sort_pairs(
 
     def run() -> None:
         if keys.device.is_cuda:
-            on_gpu.radix_sort_pairs(keys, values, count, begin, end)
+            late("sort_pairs_on_gpu")(keys, values, count, begin, end)
         else:
             what = f"sort {count} pairs"
             capture.call(_native.radix_sort_pairs, keys, values, count, begin, end, label=what, writes=[keys, values])
@@ -114,7 +114,7 @@ def segmented_sort_pairs(
 
     def run() -> None:
         if keys.device.is_cuda:
-            on_gpu.segmented_sort_pairs(keys, values, count, *_bounds(starts, ends))
+            late("sort_segments_on_gpu")(keys, values, count, *_bounds(starts, ends))
         else:
             each, what = (keys, values, count, starts, ends), f"sort {count} pairs in segments"
             capture.call(_native.segmented_sort_pairs, *each, label=what, writes=[keys, values])
