@@ -136,6 +136,7 @@ class CompileRequest(NamedTuple):
         native: whether native code runs functions of the library that it has, such as queries of meshes, in release
             mode on CPUs.
         serial: on a CPU, whether threads run one after the other, so that each sees what earlier ones wrote.
+        fast_math: whether divisions may be less exact (passes/reciprocals.py).
     """
 
     kernel: Kernel
@@ -153,6 +154,7 @@ class CompileRequest(NamedTuple):
     block_dim: int = DEFAULT_BLOCK_DIM
     native: bool = True
     serial: bool = False
+    fast_math: bool = False
 
     @property
     def subject(self) -> str:
@@ -271,7 +273,8 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     pipeline = _stage("passes.pipeline")
     debug = request.debug and not request.transform  # tangents may be what no check lets pass
     native = _native_functions(request)
-    passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request))
+    fast = request.fast_math
+    passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request), fast_math=fast)
     made["ir"] = fn = pipeline.run(fn, passes, primal)
     _tell_races(request, fn)
     written = _stage("ir.analysis.effects").written_params(fn)

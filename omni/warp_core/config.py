@@ -121,6 +121,12 @@ OPTIONS: dict[str, Option] = {
         "The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is "
         "$OMNI_WARP_CUDA_DRIVER, else the system's.",
     ),
+    "fast_math": Option(
+        False,
+        _bool,
+        "True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Results have "
+        "two roundings in place of one, and are infinite or NaN where 1 over the number overflows.",
+    ),
     "serial": Option(
         False,
         _bool,
@@ -199,7 +205,7 @@ _ELSEWHERE = """
 compile_time_trace cpu_compiler_flags cuda_arch_suffix default_grid_stride deterministic_debug
 deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
-enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
+enable_vector_component_overwrites launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
 line_directives llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
 use_precompiled_headers
 """

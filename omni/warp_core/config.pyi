@@ -26,6 +26,8 @@ num_threads: int
 """Threads that a CPU launch may use; 0 takes every core."""
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
+fast_math: Any
+"""True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Results have two roundings in place of one, and are infinite or NaN where 1 over the number overflows."""
 serial: bool
 """True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
 kernel_cache_dir: str | None
@@ -89,8 +91,6 @@ enable_mempools_at_init: Any
 enable_tiles_in_stack_memory: Any
 """Accepted; has no effect."""
 enable_vector_component_overwrites: Any
-"""Accepted; has no effect."""
-fast_math: Any
 """Accepted; has no effect."""
 launch_array_access_mode: Any
 """Accepted; has no effect."""

@@ -38,6 +38,7 @@ from omni.warp_core.passes import (
     index_normalization,
     licm,
     load_elimination,
+    reciprocals,
     simplify,
 )
 from omni.warp_core.passes.inline import inline
@@ -62,6 +63,7 @@ PASSES = {
     "bounds": in_place(index_normalization.normalize_indices),
     "licm": in_place(licm.licm),
     "contract": in_place(fma_contraction.contract),
+    "reciprocals": in_place(reciprocals.use_reciprocals),
     "dce": in_place(dce.dce),
     "loads": in_place(load_elimination.eliminate_loads),
     "demote_atomics": in_place(atomic_demotion.demote_atomics),

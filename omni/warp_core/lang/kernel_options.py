@@ -53,6 +53,7 @@ MODULE_DEFAULTS: dict[str, Any] = {
 _MODULE_CHOICES: dict[str, tuple[Any, ...]] = {  # None: as `wp.config` says
     "mode": (None, "release", "debug"),
     "serial": (None, False, True),
+    "fast_math": (None, False, True),
     "enable_backward": (None, False, True),
     "lineinfo": (None, False, True),
     "cuda_output": (None, "ptx", "cubin"),

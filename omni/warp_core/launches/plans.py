@@ -53,6 +53,7 @@ class Options(NamedTuple):
     block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
     serial: bool = False  # whether threads run one after the other
+    fast_math: bool = False  # whether divisions may be less exact
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
 
 
@@ -91,7 +92,8 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
     is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
     blocks = block_dim if block_dim != DEFAULT_BLOCK_DIM and (device.is_cuda or works_in_blocks(kernel)) else 0
-    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks)
+    fast = bool(_told(kernel, "fast_math"))
+    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, fast_math=fast)
     if device.is_cpu:
         return found._replace(serial=_is_serial(kernel))
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
@@ -228,6 +230,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         ),
         block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
         serial=options.serial,
+        fast_math=options.fast_math,
     )
 
 
@@ -468,6 +471,6 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output"):
+for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)

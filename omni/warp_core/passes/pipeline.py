@@ -22,6 +22,7 @@ from .index_normalization import normalize_indices
 from .inline import inline, inline_calls
 from .licm import licm
 from .load_elimination import eliminate_loads
+from .reciprocals import use_reciprocals
 from .simplify import simplify
 
 
@@ -32,7 +33,7 @@ class PassOptions:
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
     at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. native:
     functions that native code runs, by name; they stay calls, too. private: among which arrays `demote_atomics` may
-    look for those of one thread.
+    look for those of one thread. fast_math: divide vectors by numbers with one division.
     """
 
     debug: bool = False
@@ -41,6 +42,7 @@ class PassOptions:
     calls: frozenset[str] = frozenset()
     native: frozenset[str] = frozenset()
     private: str = "all"
+    fast_math: bool = False
 
 
 def _may_fail(callee: Function) -> bool:
@@ -83,6 +85,8 @@ def _optimise(function: Function, options: PassOptions, like: FusionRecord | Non
     new = simplify(new)
     if new.block_dim:
         check_blocks(new)
+    if options.fast_math:
+        use_reciprocals(new)
     normalize_indices(new)
     eliminate_loads(new)
     demote_atomics(new, options.private)
