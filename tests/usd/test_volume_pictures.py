@@ -1,6 +1,7 @@
 """Pictures of volumes: rays against formulas and a plain march in float64, what is drawn, limits, files."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import omni.warp_core as wp
 from omni.warp_core.usd.pictures import volume_kernels
 from omni.warp_core.usd.pictures.camera import look_at
 from omni.warp_core.usd.pictures.drawables import Gatherer
-from omni.warp_core.usd.pictures.drawn_volumes import FOG, LEVEL_SET, DrawnVolume, summary
+from omni.warp_core.usd.pictures.drawn_volumes import FOG, GLOW, LEVEL_SET, DrawnVolume, summary
 from omni.warp_core.usd.pictures.preview import Request, preview
 from omni.warp_core.usd.pictures.render import Renderer, _inputs, _lens
 from omni.warp_core.usd.stage import READ_ERRORS, StageError
@@ -439,3 +440,56 @@ def test_progress_counts_all_bands(tmp_path):
     renderer = Renderer(40, 24, UP)
     renderer.draw(scene, FRONT, lambda: ticks.append(0))
     assert len(ticks) == renderer.count_ticks(scene)
+
+
+# -- glow -------------------------------------------------------------------------------------------------------------
+
+
+def blazing(path, **fields):
+    """A stage of a volume with these fields; pictures of it have no lamp in front of the fog."""
+    stage = Usd.Stage.CreateNew(str(path))
+    wp.usd.write_volume(stage, "/Fire", fields, grid_class="fogVolume")
+    warnings = []
+    return Gatherer(stage, warnings.append).at(Usd.TimeCode.Default()), warnings
+
+
+def test_emission_is_drawn_as_a_glow_that_smoke_absorbs(tmp_path):
+    cube = made(np.full((12, 12, 12), 2.0), 0.1)
+    scene, warnings = blazing(tmp_path / "a.usda", density=cube, emission=cube, flames=cube)
+    assert sorted(v.grid.kind for v in scene.volumes) == [FOG, GLOW]
+    assert warnings == ["/Fire/flames is not drawn: /Fire/emission is the glow of the volume"]
+    glow = next(v for v in scene.volumes if v.grid.kind == GLOW)
+    assert glow.smoke is not None and glow.smoke.grid.kind == FOG
+
+    view = look_at(np.array([0.0, 0.0, 5.0]), np.zeros(3), UP, 0.5, False)
+    lens, cells = _lens(view, (1.0, 9.0), 2 * SIZE, 2 * SIZE), np.zeros(4 * SIZE * SIZE, np.uint64)
+    length, strength = 1.2, 2.0 * glow.extinction  # half of a voxel beyond the outermost ones
+
+    def light(volume, smoke, cells=cells):
+        image = np.zeros((4 * SIZE * SIZE, 3), np.float32)
+        fog = _inputs(smoke or volume, WHITE)[:2]
+        inputs = [*_inputs(volume, WHITE), *fog, smoke is not None, lens, cells, 0, image]
+        wp.launch(volume_kernels.march_glow, (SIZE, SIZE), inputs)
+        return image.reshape(2 * SIZE, 2 * SIZE, 3)[SIZE - 4 : SIZE + 4, SIZE - 4 : SIZE + 4, 0].mean()
+
+    smoke = replace(glow.smoke, opacity=0.1)
+    alone, through = light(glow, None), light(glow, smoke)
+    assert alone == pytest.approx(strength * length, rel=0.06)
+    depth = 2.0 * smoke.extinction * length
+    assert through == pytest.approx(strength * length * (1.0 - np.exp(-depth)) / depth, rel=0.1)
+    before = smoke.placed(np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2.0], [0, 0, 0, 1]]))
+    assert light(glow, before) == pytest.approx(alone * np.exp(-depth), rel=0.15)
+    surface = np.full(4 * SIZE * SIZE, int((9.0 - 5.0) / 8.0 * 2.0**32) << 32, np.uint64)  # in the middle of the cube
+    assert light(glow, None, surface) == pytest.approx(0.5 * alone, rel=0.1)
+
+
+def test_grids_of_double_are_drawn_as_those_of_float(tmp_path):
+    rng, pictures = np.random.default_rng(5), {}
+    values = rng.integers(0, 4, (9, 10, 11))
+    view = look_at(np.array([1.0, 2.0, 4.0]), np.zeros(3), UP, 1.0)
+    for name, background in {"float": wp.float32(0), "double": wp.float64(0)}.items():
+        volume = made(values.astype(np.float64), 0.1, background)
+        scene, warnings = blazing(tmp_path / f"{name}.usda", density=volume)
+        assert not warnings and [v.grid.kind for v in scene.volumes] == [FOG]
+        pictures[name] = Renderer(SIZE, SIZE, UP).draw(scene, view)
+    assert np.ptp(pictures["float"]) > 50 and np.array_equal(pictures["float"], pictures["double"])

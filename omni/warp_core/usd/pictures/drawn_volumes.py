@@ -1,26 +1,30 @@
 """Volumes of a stage as pictures need them: which grids are drawn, and where in them there is something to see.
 
-A level set is drawn as a surface, other grids of float as fog. Start with `VolumeLoader.of`.
+A level set is drawn as a surface, other grids of float or double as fog, and those that are named like light as glow.
+Start with `VolumeLoader.of`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from pxr import Usd, UsdGeom
 
 import omni.warp_core as wp
 
+from ...volumes.float_grid import as_float, tiles_of
 from ...volumes.grid_header import class_of, placement_in
 from ...volumes.grid_tree import GridTree, read_grid, unpack_mask
-from ...volumes.layout import LEAF_SIDE, LEAF_WIDTH, LOWER_SIDE, LOWER_WIDTH, UPPER_SIDE, UPPER_WIDTH
+from ...volumes.layout import LEAF_SIDE, LEAF_WIDTH, LOWER_WIDTH, UPPER_WIDTH
 from ..prim_access import local_to_world, mean_scale
 from ..stage import StageError
 from ..volume_fields import VolumeField, read_volume
 
-LEVEL_SET, FOG = "level set", "fog"
+LEVEL_SET, FOG, GLOW = "level set", "fog", "glow"
+GLOWING = ("emission", "flame", "flames", "fire", "incandescence")  # names of fields
 MOST_BLOCKS = 128  # along an axis, of the table that says where there is something to see
 MOST_ROOT_TILES = 1024  # a lookup outside of the table of cells goes through all of them
 THICKNESS = 20.0  # optical depth of fog through a cube that would hold all of it at its mean density
@@ -32,7 +36,7 @@ class Grid:
 
     Attributes:
         volume: the volume, on the CPU.
-        kind: LEVEL_SET or FOG.
+        kind: LEVEL_SET, FOG or GLOW.
         low, high: the box of the voxels that there are to see.
         first, width: the lowest corner of `blocks`, and the width of a block in voxels.
         blocks: uint8, three dimensions: 1 where samples of a block may give something to see.
@@ -53,16 +57,22 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class DrawnVolume:
-    """A grid in a space, where `matrix` (4, 4) takes index space. `opacity` is a factor for the extinction of fog."""
+    """A grid in a space, where `matrix` (4, 4) takes index space. `opacity` is a factor for the extinction of fog.
+
+    `smoke` is the fog that absorbs the light of a glow, or None.
+    """
 
     grid: Grid
     matrix: np.ndarray
     color: np.ndarray | None
     opacity: float
+    smoke: DrawnVolume | None = None
 
     def placed(self, matrix: np.ndarray, color: np.ndarray | None = None) -> DrawnVolume:
         """Return the volume after a matrix for column vectors; `color` is for one without its own."""
-        return replace(self, matrix=matrix @ self.matrix, color=color if self.color is None else self.color)
+        smoke = None if self.smoke is None else self.smoke.placed(matrix, color)
+        color = color if self.color is None else self.color
+        return replace(self, matrix=matrix @ self.matrix, color=color, smoke=smoke)
 
     @property
     def is_solid(self) -> bool:
@@ -112,7 +122,7 @@ class VolumeLoader:
         self._grids, self._used = self._used, {}
 
     def of(self, prim: Usd.Prim, time: Usd.TimeCode, color: np.ndarray | None) -> list[DrawnVolume]:
-        """Return the grids of a volume to draw, in the space of its prim: all level sets, and one of fog."""
+        """Return the grids of a volume to draw, in the space of its prim: all level sets, one fog and one glow."""
         try:
             fields = read_volume(prim, time)
             to_prim = np.linalg.inv(local_to_world(prim, time))
@@ -122,11 +132,16 @@ class VolumeLoader:
         found = [
             (field, grid) for name in sorted(fields, key=_preference) if (grid := self._grid(field := fields[name]))
         ]
-        fog = [name for name, (_, grid) in enumerate(found) if grid.kind == FOG]
-        for number in fog[1:]:
-            self._complain(f"{found[number][0].path} is not drawn: {found[fog[0]][0].path} is the fog of the volume")
-        shown = [pair for number, pair in enumerate(found) if number not in fog[1:]]
-        return [self._placed(field, grid, prim, time, to_prim, color) for field, grid in shown]
+        shown: list[tuple[VolumeField, Grid]] = []
+        for field, grid in found:
+            first = next((other for other, shown_grid in shown if shown_grid.kind == grid.kind != LEVEL_SET), None)
+            if first is None:
+                shown.append((field, grid))
+            else:
+                self._complain(f"{field.path} is not drawn: {first.path} is the {grid.kind} of the volume")
+        drawn = [self._placed(field, grid, prim, time, to_prim, color) for field, grid in shown]
+        smoke = next((volume for volume in drawn if volume.grid.kind == FOG), None)
+        return [replace(volume, smoke=smoke) if volume.grid.kind == GLOW else volume for volume in drawn]
 
     def _placed(
         self,
@@ -147,8 +162,9 @@ class VolumeLoader:
         grid = self._grids.get(key) or self._used.get(key)
         if grid is None:
             try:
-                volume = field.load("cpu")
-                grid = summary(volume, read_grid(volume.array().numpy()), field.grid_class)
+                grid = summary(*_of_float(field.load("cpu")), field.grid_class)
+                if grid.kind == FOG and field.name.lower() in GLOWING:
+                    grid = replace(grid, kind=GLOW)
             except (StageError, ValueError) as error:
                 self._complain(f"{field.path} is not drawn: {str(error).removeprefix(f'{field.path}: ')}")
                 return None
@@ -159,6 +175,16 @@ class VolumeLoader:
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)
+
+
+def _of_float(volume: wp.Volume) -> tuple[wp.Volume, GridTree]:
+    """Return a volume and its grid, as one of float if it is one of double."""
+    grid = read_grid(volume.array().numpy())
+    if volume.dtype is wp.float64:
+        data: Any = wp.array(as_float(grid), dtype=wp.uint8, device="cpu")
+        volume = wp.Volume(data)
+        grid = read_grid(volume.array().numpy())
+    return volume, grid
 
 
 def _preference(name: str) -> tuple[bool, str]:
@@ -203,7 +229,9 @@ def summary(volume: wp.Volume, tree: GridTree, token: str = "") -> Grid:
     near = unpack_mask(tree.leaf.reached["value_mask"]).any(axis=1) if kind == LEVEL_SET else filled
     marks = [(tree.leaf.origins[near], LEAF_WIDTH)]
     if kind == FOG:
-        for origins, width in _tiles_of_fog(tree):
+        tiles = tiles_of(tree)
+        for width in (UPPER_WIDTH, LOWER_WIDTH, LEAF_WIDTH):
+            origins = tiles.origins[(tiles.extents == width) & (tiles.values > 0.0)]
             marks.append((origins, width))
             boxes.append(np.stack([origins, origins + width - 1], 1).reshape(-1, 2, 3))
     everything = np.concatenate(boxes).astype(np.int64)
@@ -233,18 +261,6 @@ def _boxes(origins: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
     low = np.stack([row.argmax(1) for row in rows], 1)
     high = np.stack([LEAF_SIDE - 1 - row[:, ::-1].argmax(1) for row in rows], 1)
     return [np.stack([origins + low, origins + high], 1)]
-
-
-def _tiles_of_fog(tree: GridTree) -> list[tuple[np.ndarray, int]]:
-    """Return the origins of tiles with a density, and their width."""
-    is_dense = (tree.tiles["child"] == 0) & (tree.tiles["value"] > 0.0)
-    found = [(tree.tile_origins[is_dense], UPPER_WIDTH)]
-    for level, side, width in ((tree.upper, UPPER_SIDE, LOWER_WIDTH), (tree.lower, LOWER_SIDE, LEAF_WIDTH)):
-        nodes = level.reached
-        node, entry = np.nonzero(~unpack_mask(nodes["child_mask"]) & (nodes["table"]["value"] > 0.0))
-        steps = np.stack([entry // side**2, entry // side % side, entry % side], 1) * width
-        found.append((level.origins[node] + steps.astype(np.int32), width))
-    return found
 
 
 def _blocks(

@@ -15,7 +15,7 @@ import omni.warp_core as wp
 from . import raster_kernels, volume_kernels
 from .camera import View, look_at
 from .drawables import GREY, Drawable
-from .drawn_volumes import FOG, LEVEL_SET, DrawnVolume
+from .drawn_volumes import FOG, GLOW, LEVEL_SET, DrawnVolume
 
 SUPERSAMPLING = 2  # as volume_kernels.SAMPLES
 SHADOW_SIZE = 2048
@@ -23,6 +23,7 @@ HAZE_SIZE = 512  # of the shadow of fog
 NODES = 72  # of the light in fog, along the longest axis
 BAND = 8  # rows that are drawn between two looks at the clock
 WHITE = np.array([0.92, 0.93, 0.95], np.float32)  # of fog
+FLAME = np.array([0.20, 0.055, 0.008], np.float32)  # of a glow for each unit of its optical depth
 
 
 def _lens(view: View, depths: tuple[float, float], width: int, height: int) -> Any:
@@ -69,6 +70,7 @@ class Renderer:
             wp.launch(raster_kernels.shade_points, (height, width), [self._cells, *discs, *lights])
         volumes.shade_level_sets(lens, self._cells, lights)
         volumes.march_fog(view, lens, self._cells, lights)
+        volumes.march_glow(lens, self._cells, self._image)
         pixels = np.zeros((self.height, self.width, 3), np.uint8)
         wp.launch(raster_kernels.resolve, (self.height, self.width), [self._image, width, SUPERSAMPLING, pixels])
         return pixels
@@ -79,6 +81,7 @@ class Renderer:
         surfaces = [volume for volume in scene.volumes if volume.grid.kind == LEVEL_SET]
         fog = [int(_lattice(volume)[0]) for volume in scene.volumes if volume.grid.kind == FOG]
         bands = sum(-(-n // BAND) for n in rows) * len(surfaces)
+        bands += -(-self.height // BAND) * sum(volume.grid.kind == GLOW for volume in scene.volumes)
         return bands + sum(-(-n // BAND) for n in (self.height, HAZE_SIZE)) * len(fog) + sum(fog)
 
     def _fill(self, scene: Drawable, lens: Any, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -133,6 +136,7 @@ class _VolumePainter:
         self._tick = tick
         self._surfaces = [volume for volume in scene.volumes if volume.grid.kind == LEVEL_SET]
         self._fog = [volume for volume in scene.volumes if volume.grid.kind == FOG]
+        self._glows = [volume for volume in scene.volumes if volume.grid.kind == GLOW]
         self._first = len(scene.triangles) + len(scene.points) + 1  # number of the first level set in a z-buffer
 
     def draw_level_sets(self, lens: Any, cells: np.ndarray) -> None:
@@ -164,6 +168,15 @@ class _VolumePainter:
             step = [*start, spacing, nodes, lens, light, up, cells]
             for row, rows in self._bands(lens.height // SUPERSAMPLING):
                 wp.launch(volume_kernels.march_fog, (rows, lens.width // SUPERSAMPLING), [*step, row, image])
+
+    def march_glow(self, lens: Any, cells: np.ndarray, image: np.ndarray) -> None:
+        """Add the light of glows to the picture."""
+        for volume in self._glows:
+            smoke = _inputs(volume if volume.smoke is None else volume.smoke, WHITE)
+            start = [*_inputs(volume, FLAME), *smoke[:2], volume.smoke is not None, lens, cells]
+            for row, rows in self._bands(lens.height // SUPERSAMPLING):
+                shape = (rows, lens.width // SUPERSAMPLING)
+                wp.launch(volume_kernels.march_glow, shape, [*start, row, image])
 
     def _gather_light(
         self, volume: DrawnVolume, light: Any, light_cells: np.ndarray, haze: np.ndarray, up: Any
@@ -201,7 +214,8 @@ def _inputs(volume: DrawnVolume, color: np.ndarray) -> list:
         setattr(medium, name, wp.vec3(*getattr(grid, name).tolist()))
     medium.width, medium.voxel, medium.extinction = float(grid.width), volume.voxel, volume.extinction
     medium.distance = volume.distance if grid.kind == LEVEL_SET else 0.0
-    medium.color = wp.vec3(*(color if volume.color is None else volume.color).tolist())
+    own = None if grid.kind == GLOW else volume.color
+    medium.color = wp.vec3(*(color if own is None else own).tolist())
     diagonal = float(np.linalg.norm(np.ptp(volume.corners, axis=0)))
     medium.step = max(0.7 * volume.voxel, diagonal / 768.0)
     return [grid.volume.id, medium, grid.blocks]

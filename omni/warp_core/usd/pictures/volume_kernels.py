@@ -29,7 +29,7 @@ class Medium:
         voxel: the shortest edge of a voxel in the world.
         distance: the length in the world of a distance 1 in a level set.
         color: of a surface, or the albedo of fog.
-        extinction: of fog of density 1, for each unit of length in the world.
+        extinction: of fog of density 1, for each unit of length in the world; of a glow, the light of a value 1.
         step: between samples of fog, a length in the world.
     """
 
@@ -374,6 +374,92 @@ def march_fog(
     for k in range(4):
         if ends[k] < 1.5e30:
             lay_over(image, corner + (k >> 1) * lens.width + (k & 1), passed, glow)
+
+
+# -- glow -------------------------------------------------------------------------------------------------------------
+
+
+@wp.func
+def density_at(id: wp.uint64, p: wp.vec3, medium: Medium) -> float:
+    """Return the density of fog at a place in index space, and 0 outside of its box or without fog."""
+    density = 0.0
+    inside = p[0] >= medium.low[0] and p[1] >= medium.low[1] and p[2] >= medium.low[2]
+    if inside and p[0] <= medium.high[0] and p[1] <= medium.high[1] and p[2] <= medium.high[2]:
+        density = wp.max(wp.volume_sample_f(id, p, wp.Volume.LINEAR), 0.0)
+    return density
+
+
+@wp.kernel
+def march_glow(
+    id: wp.uint64,
+    medium: Medium,
+    blocks: wp.array3d[wp.uint8],
+    smoke_id: wp.uint64,
+    smoke: Medium,
+    has_smoke: bool,
+    lens: Lens,
+    cells: wp.array[wp.uint64],
+    first_row: int,
+    image: wp.array[wp.vec3],
+):
+    """One thread a pixel: the light that a glow sends along its ray, less what its smoke absorbs on the way."""
+    row, x = wp.tid()
+    y = first_row + row
+    px = float(x * SAMPLES) + 0.5 * float(SAMPLES)
+    py = float(y * SAMPLES) + 0.5 * float(SAMPLES)
+    direction = ray_direction(lens, px, py)
+    eye = ray_origin(lens, px, py)
+    origin = medium.to_index * eye + medium.offset
+    d = medium.to_index * direction
+    smoke_origin = smoke.to_index * eye + smoke.offset
+    smoke_d = smoke.to_index * direction
+    near = lens.near / wp.dot(direction, lens.forward)
+    inside = stretch_in(origin, d, medium.low, medium.high)
+    start = wp.max(inside[0], near)
+    if start >= inside[1]:
+        return
+    passed = 1.0
+    t = near
+    if has_smoke:
+        t = wp.max(near, stretch_in(smoke_origin, smoke_d, smoke.low, smoke.high)[0])
+        t = wp.max(t, start - float(MOST_STEPS) * smoke.step)
+        while t < start:
+            density = density_at(smoke_id, smoke_origin + smoke_d * t, smoke)
+            passed *= wp.exp(-density * smoke.extinction * wp.min(smoke.step, start - t))
+            t += smoke.step
+    corner = y * SAMPLES * lens.width + x * SAMPLES
+    ends = wp.vec4()
+    for k in range(4):
+        n = float(cells[corner + (k >> 1) * lens.width + (k & 1)] >> wp.uint64(32)) / NEARNESS_BITS
+        ends[k] = wp.min(depth_of(n, lens) / wp.dot(direction, lens.forward), 1.0e30)
+    glow = wp.vec3(0.0, 0.0, 0.0)
+    t = start + medium.step * noise(x, y)
+    for _ in range(MOST_STEPS):
+        if t > inside[1] or passed < OPAQUE:
+            break
+        for k in range(4):
+            if ends[k] < t:
+                lay_over(image, corner + (k >> 1) * lens.width + (k & 1), 1.0, glow)
+                ends[k] = 2.0e30
+        lost = 0.0
+        if has_smoke:
+            lost = density_at(smoke_id, smoke_origin + smoke_d * t, smoke) * smoke.extinction * medium.step
+        left = wp.exp(-lost)
+        mean = 1.0 - 0.5 * lost  # of what passes within the step
+        if lost > 0.01:
+            mean = (1.0 - left) / lost
+        p = origin + d * t
+        if empty_length(p, d, medium, blocks) == 0.0:
+            light = wp.max(wp.volume_sample_f(id, p, wp.Volume.LINEAR), 0.0)
+            glow += medium.color * (light * medium.extinction * medium.step * passed * mean)
+        passed = passed * left
+        t += medium.step
+    for k in range(4):
+        if ends[k] < 1.5e30:
+            lay_over(image, corner + (k >> 1) * lens.width + (k & 1), 1.0, glow)
+
+
+# -- shadows of fog ---------------------------------------------------------------------------------------------------
 
 
 @wp.kernel
