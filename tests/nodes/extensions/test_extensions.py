@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -227,3 +228,29 @@ def test_a_package_that_needs_more_of_kit_still_gives_its_nodes(extension):
     specs = node_folders.add_folder(Registry(), extension, lambda where, text: told.append(text))
     assert [spec.name for spec in specs] == ["acme.tools.Scale"]
     assert len(told) == 1 and "cannot be imported" in told[0]
+
+
+OWN = Path(__file__).parents[3] / "ogn"
+
+
+def test_all_nodes_of_this_package_pass_their_own_tests(capsys):
+    assert cli.main(["ogn", "test", str(OWN)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("ok      omni.warp_core.") >= 15 and "0 failed, 0 skipped" in out
+
+
+def test_all_nodes_of_this_package_have_icons():
+    for file in OWN.glob("*.ogn"):
+        (node,) = json.loads(file.read_text("utf-8")).values()
+        assert (OWN / node["icon"]).read_text("utf-8").startswith("<svg"), file.name
+
+
+def test_a_bundle_is_compared_by_the_attributes_of_its_prim(tmp_path, capsys):
+    test = {"inputs:size": [2.0, 4.0], "outputs:mesh": {"faceVertexCounts": [3], "nothing": 1}}
+    text = (OWN / "OgnGridCreate.ogn").read_text("utf-8").partition('"tests": [\n')[0]
+    (tmp_path / "OgnGridCreate.ogn").write_text(f'{text}"tests": [{json.dumps(test)}]}}}}')
+    (tmp_path / "OgnGridCreate.py").write_text((OWN / "OgnGridCreate.py").read_text())
+    assert cli.main(["ogn", "test", str(tmp_path)]) == cli.NODES
+    out = capsys.readouterr().out
+    assert "outputs:mesh, faceVertexCounts: expected [3], found [4]" in out
+    assert "outputs:mesh, nothing: expected 1, found nothing" in out

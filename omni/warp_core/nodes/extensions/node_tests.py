@@ -20,6 +20,7 @@ from ..ogn.ogn_spec import PORTS, OgnError
 from ..stock.node_registry import Registry
 from ..values.attribute_types import AttributeType, TypeNameError, parse
 from ..values.attribute_values import ValueTypeError, coerce
+from ..values.bundles import prims_of
 from .node_folders import NodeFile
 
 TOLERANCE = 1e-5
@@ -92,6 +93,10 @@ class _Run:
         return self.failures
 
     def _evaluate(self) -> None:
+        for node in self.graph:  # running the tests of a folder runs its code
+            text = node.find("inputs", "codeStr")
+            if text is not None:
+                self.host.code[node.path] = text.value
         evaluator = Evaluator(self.graph)
         evaluator.start()
         try:
@@ -163,11 +168,24 @@ class _Run:
         attribute.set(coerce(value, kind), kind)
 
     def _compare(self, attribute: Attribute, wanted: Any) -> None:
+        if attribute.type.is_bundle and isinstance(wanted, dict):
+            self._compare_prim(attribute, wanted)
+            return
         kind, wanted = _typed(attribute, wanted)
         expected = coerce(wanted, kind)
         found = attribute.value
         if found is None or not _agree(found, expected):
             self.failures.append(f"{attribute.name}: expected {_short(expected)}, found {_short(found)}")
+
+    def _compare_prim(self, attribute: Attribute, wanted: dict) -> None:
+        """Compare attributes of the first prim of a bundle."""
+        prims = prims_of(attribute.value) if attribute.value is not None else []
+        for name, value in wanted.items():
+            item = prims[0].attributes.get(name) if prims else None
+            expected = value if item is None else coerce(value, item.type)
+            if item is None or not _agree(item.value, expected):
+                found = "nothing" if item is None else _short(item.value)
+                self.failures.append(f"{attribute.name}, {name}: expected {_short(expected)}, found {found}")
 
 
 class _TestError(ValueError):
