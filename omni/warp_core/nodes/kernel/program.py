@@ -85,7 +85,7 @@ def uses_to_run(text: str, kernels: Sequence[str]) -> tuple[KernelUse, ...]:
 
 def _built(request: Request) -> Program:
     uses = uses_to_run(request.text, request.kernels)
-    namespace = _namespace()
+    namespace = text_namespace()
     struct_use = next((use for use in uses if use.is_struct), None)
     if struct_use:
         if len(uses) > 1:
@@ -152,5 +152,6 @@ def _import(name: str, *args: Any, **kwargs: Any) -> Any:
     return builtins.__import__(name, *args, **kwargs)
 
 
-def _namespace() -> dict[str, Any]:
+def text_namespace() -> dict[str, Any]:
+    """Return the names that a text finds before its first line."""
     return {"wp": wp, "warp": wp, "__builtins__": {**vars(builtins), "__import__": _import}}

@@ -16,7 +16,7 @@ from ...usd.stage import StageError, layer_file
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Node
 from ..kernel import code_file, consented_code
-from ..stock.node_registry import KERNEL
+from ..stock.node_registry import KERNEL, SCRIPT
 from .graph_loader import Loaded, beside_scene
 
 
@@ -49,7 +49,7 @@ def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
     """The programs of all nodes. A text that cannot be had is told, and its node does not run."""
     found = []
     for node in loaded.nodes():
-        if node.type is None or node.type.spec.name != KERNEL:
+        if node.type is None or node.type.spec.name not in (KERNEL, SCRIPT):
             continue
         try:
             found.append(replace(_code_of(node, stage), files=_files_of(node, stage)))
@@ -60,17 +60,27 @@ def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
 
 
 def _code_of(node: Node, stage: Usd.Stage) -> Code:
-    provider = _fixed(node.attributes["inputs:codeProvider"])
-    if provider == "embedded":
-        return Code(node.path, "inputs:codeStr", _fixed(node.attributes["inputs:codeStr"]))
-    if provider != "file":
-        raise GraphError(f"inputs:codeProvider is {provider!r}; it must be 'embedded' or 'file'")
-    name = _fixed(node.attributes["inputs:codeFile"])
-    path = beside_scene(stage, node.path, "inputs:codeFile", name) if name else ""
+    if node.type is not None and node.type.spec.name == SCRIPT:
+        uses_path = node.attributes["inputs:usePath"]
+        if uses_path.sources:
+            raise GraphError("inputs:usePath is connected; the player runs only code that is written in the scene")
+        text, file, is_file = "inputs:script", "inputs:scriptPath", bool(uses_path.value)
+    else:
+        provider = _fixed(node.attributes["inputs:codeProvider"])
+        if provider not in ("embedded", "file"):
+            raise GraphError(f"inputs:codeProvider is {provider!r}; it must be 'embedded' or 'file'")
+        text, file, is_file = "inputs:codeStr", "inputs:codeFile", provider == "file"
+    return _code_in_file(node, file, stage) if is_file else Code(node.path, text, _fixed(node.attributes[text]))
+
+
+def _code_in_file(node: Node, attribute: str, stage: Usd.Stage) -> Code:
+    """Return the program in the file that an attribute names. Raises GraphError."""
+    name = _fixed(node.attributes[attribute])
+    path = beside_scene(stage, node.path, attribute, name) if name else ""
     try:
         file = code_file.read(path, os.path.dirname(layer_file(stage.GetRootLayer())))
     except GraphError as error:
-        raise GraphError(f"inputs:codeFile {name!r} cannot be read ({path or 'it is empty'}): {error}") from None
+        raise GraphError(f"{attribute} {name!r} cannot be read ({path or 'it is empty'}): {error}") from None
     return Code(node.path, path, file.text, file.is_inside)
 
 

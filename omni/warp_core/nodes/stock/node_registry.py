@@ -22,6 +22,7 @@ EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
 OLD_KERNEL = "omni.warp.WarpKernel"
+SCRIPT = f"{EXTENSION}.Script"
 # Node types of omni.warp that have the attributes of ours: omni.warp.Warp<name>.
 _AS_OURS = (
     *("GridCreate", "WaveSolve", "NoiseDeform", "MeshFromVolume", "ParticlesFromMesh", "TextureWrite"),
@@ -30,6 +31,7 @@ _AS_OURS = (
 _SAMPLES = ("SampleProceduralVolume", "SampleMeshDeform", "SampleOceanDeform", "SamplePrimFlocking")
 ALIASES = {
     OLD_KERNEL: KERNEL,
+    "omni.graph.scriptnode.ScriptNode": SCRIPT,
     **{f"omni.warp.Warp{name}": f"{EXTENSION}.{name}" for name in _AS_OURS + _SAMPLES},
     "omni.warp.WarpOgnBundleInspectChanges": f"{EXTENSION}.BundleInspectChanges",
     "omni.warp.FixedTime": f"{EXTENSION}.FixedTime",
