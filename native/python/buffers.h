@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <bit>
 #include <cstring>
 
 #include "warp_core/dtypes.h"
@@ -19,6 +20,14 @@ inline Scalar buffer_scalar(const char* format, int64_t itemsize) {
     if (std::strchr("BHILQN", *format)) return {Kind::Uint, size};
     if (std::strchr("efd", *format) && size > 1) return {Kind::Float, size};
     return *format == '?' && size == 1 ? Scalar{Kind::Bool, 1} : Scalar{};
+}
+
+// Scalars of native code in the letters of the struct module; bfloat16 has none.
+inline const char* buffer_format(Scalar s) {
+    if (s.kind == Kind::Bool) return "?";
+    if (s.kind == Kind::Bfloat) return nullptr;
+    static constexpr const char* formats[][4] = {{"b", "h", "i", "q"}, {"B", "H", "I", "Q"}, {"", "e", "f", "d"}};
+    return formats[static_cast<int>(s.kind) - static_cast<int>(Kind::Int)][std::countr_zero(s.size)];
 }
 
 // A view that is given back at the end of its scope, if there was one.

@@ -206,6 +206,7 @@ class Launch {
         std::vector<Line> block = block_;  // a refused value leaves the launch as it was
         plan_.pack(index, value, block.data()->bytes, fresh.pins, fresh.strided);
         fresh.pins.add(nb::borrow(value));
+        if (nb::object held = held_tensor(value); held.is_valid()) fresh.pins.add(std::move(held));
         std::swap(block_, block);
         std::swap(params_[index], fresh);
         if (running_) retired_.push_back(std::move(fresh.pins));

@@ -22,7 +22,7 @@ NB_MODULE(_native, m) {
     wc::bind_launch(m);
     wc::bind_graphs(m);
     wc::bind_cuda(m);
-    wc::bind_dlpack(m);
+    wc::bind_exchange(m);
     wc::bind_numbers(m);
     wc::bind_values(m);
     wc::bind_dispatchers(m);

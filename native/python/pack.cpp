@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "buffers.h"
+#include "dlpack_export.h"
 #include "plan.h"
 #include "values.h"
 
@@ -41,24 +42,6 @@ std::string apart_words(int argument, int launch) {
     return out + ": pass a copy, .to(\"" + device_words(launch) + "\")";
 }
 
-std::string scalar_words(const Scalar& s) {
-    const char* kinds[] = {"bool", "int", "uint", "float", "bfloat", "?"};
-    std::string kind = kinds[static_cast<int>(s.kind)];
-    return s.kind == Kind::Bool || s.kind == Kind::None ? kind : kind + std::to_string(s.size * 8);
-}
-
-std::string shape_words(const Py_buffer& view) {
-    std::string out = "(";
-    for (int i = 0; i < view.ndim; ++i) out += (i ? ", " : "") + std::to_string(view.shape[i]);
-    return out + (view.ndim == 1 ? ",)" : ")");
-}
-
-std::string buffer_words(const Py_buffer& view) {
-    Scalar s = buffer_scalar(view.format, view.itemsize);
-    std::string element = s.kind == Kind::None ? std::string("format ") + view.format : scalar_words(s);
-    return "data of " + element + " with shape " + shape_words(view);
-}
-
 // How to pass an array of `given` dimensions where the kernel wants `wanted` of them; empty if they are the same.
 std::string dimension_words(int given, int wanted) {
     if (given == wanted) return "";
@@ -71,22 +54,6 @@ std::string dimension_words(int given, int wanted) {
 // How to make what a parameter takes out of numbers that have another type, or are in a list.
 std::string conversion_words(const Dtype& wanted) {
     return wanted.scalar.kind == Kind::None ? "" : "; convert it: wp.array(..., dtype=wp." + wanted.display + ")";
-}
-
-// Whether the last dimensions of `view` are one packed value without gaps.
-bool holds_packed(const Py_buffer& view, const Dtype& d, int ndim) {
-    if (view.ndim != ndim + d.rank) return false;
-    int64_t step = d.scalar.size;
-    for (int i = d.rank - 1; i >= 0; step *= d.shape[i--])
-        if (view.shape[ndim + i] != d.shape[i] || (d.shape[i] > 1 && view.strides[ndim + i] != step)) return false;
-    return true;
-}
-
-bool is_aligned(const Py_buffer& view, int64_t size) {
-    auto bits = reinterpret_cast<uintptr_t>(view.buf);
-    for (int i = 0; i < view.ndim; ++i)
-        if (view.shape[i] > 1) bits |= static_cast<uintptr_t>(view.strides[i]);
-    return bits % static_cast<uintptr_t>(size) == 0;
 }
 
 // Writes the numbers of nested sequences one after the other.
@@ -158,7 +125,7 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
         std::memset(to, 0, sizeof(wc_array));
         return;
     }
-    if (!a) return pack_buffer(index, value, to, pins, strided);
+    if (!a) return pack_foreign(index, value, to, pins, strided);
     if (a->dtype != p.dtype_id || a->ndim != p.ndim) {
         const Dtype& given = dtype(a->dtype);
         bool convertible = a->ndim == p.ndim && given.scalar.kind != Kind::None && given.scalar != p.dtype->scalar &&
@@ -175,42 +142,72 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
     strided |= !a->inner_contiguous;
 }
 
-// Any object with the buffer protocol, NumPy arrays above all. The memory is used in place.
-void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const {
-    const ParamSpec& p = params[index];
-    std::string expects = "expects " + array_words(p.dtype->display, p.ndim);
-    bool usable = PyObject_CheckBuffer(value) && p.dtype->scalar.kind != Kind::None;
-    BufferView view(usable ? value : Py_None, PyBUF_STRIDES | PyBUF_FORMAT);
-    if (!view.held) {
-        PyErr_Clear();
-        if (pack_converted(index, value, to - p.offset, pins, strided)) return;
+// A tensor or any object with the buffer protocol, NumPy arrays above all. The memory is used in place.
+void Plan::pack_foreign(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const {
+    ForeignMemory memory;
+    Py_buffer view;
+    if (borrow_tensor(index, value, memory)) {
+        if (device_number(memory.device) > 0 && device_number(memory.device) == device_id &&
+            pack_converted(index, value, to - params[index].offset, pins, strided))
+            return;  // streams have to wait for each other
+    } else if (params[index].dtype->scalar.kind != Kind::None && borrow_buffer(value, memory, view)) {
+        pins.add(static_cast<const Py_buffer&>(view));
+    } else {
+        if (pack_converted(index, value, to - params[index].offset, pins, strided)) return;
         bool list = PyList_Check(value) || PyTuple_Check(value);
-        refuse(PyExc_TypeError, index, expects + ", got " + describe(value) + (list ? conversion_words(*p.dtype) : ""));
-    }
-    Scalar scalar = buffer_scalar(view.format, view.itemsize);
-    if (scalar != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim)) {
-        bool same = scalar == p.dtype->scalar;
-        bool convertible = scalar.kind != Kind::None && !same && view.ndim == p.ndim + p.dtype->rank;
+        const ParamSpec& p = params[index];
         refuse(PyExc_TypeError, index,
-               expects + ", got " + buffer_words(view) +
-                   (p.dtype->rank == 0 ? dimension_words(view.ndim, p.ndim) : "") +
-                   (convertible ? conversion_words(*p.dtype) : ""));
+               "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value) +
+                   (list ? conversion_words(*p.dtype) : ""));
     }
-    if (device_id != 0) refuse(PyExc_ValueError, index, apart_words(0, device_id));
-    if (p.writable && view.readonly)
-        refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
-    if (!is_aligned(view, p.dtype->scalar.size)) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");
+    pack_memory(index, memory, to, strided);
+}
+
+// The library's own refusal names no argument.
+bool Plan::borrow_tensor(size_t index, PyObject* value, ForeignMemory& memory) const {
+    try {
+        return borrow(value, memory);
+    } catch (nb::python_error& e) {
+        if (!e.matches(PyExc_Exception)) throw;
+        nb::object kind = e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError) ? nb::borrow(e.type())
+                                                                                    : nb::borrow(PyExc_ValueError);
+        std::string words = nb::str(e.value()).c_str();
+        refuse(kind.ptr(), index, words.substr(0, words.find('\n')));  // without the lines of C++ below
+    }
+}
+
+void Plan::pack_memory(size_t index, const ForeignMemory& memory, std::byte* to, bool& strided) const {
+    const ParamSpec& p = params[index];
     Array a;
-    a.ndim = p.ndim;
-    a.dtype = p.dtype_id;
-    a.view.data = view.buf;
-    std::copy_n(view.shape, p.ndim, a.view.shape);
-    std::copy_n(view.strides, p.ndim, a.view.strides);
-    finish(a);
+    Misfit why = fit(memory, p.dtype_id, p.ndim, a);
+    if (why != Misfit::None) refuse_memory(index, memory, why);
+    if (device_number(memory.device) != device_id) {
+        if (device_number(memory.device) < 0)
+            refuse(PyExc_ValueError, index,
+                   "is on a device that kernels do not run on, number " + std::to_string(memory.device.type) +
+                       " of DLPack: pass a copy on the CPU");
+        refuse(PyExc_ValueError, index, apart_words(device_number(memory.device), device_id));
+    }
+    if (p.writable && memory.read_only)
+        refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
     std::memcpy(to, &a.view, sizeof(wc_array));
     strided |= !a.inner_contiguous;
-    pins.add(static_cast<const Py_buffer&>(view));
-    view.held = false;
+}
+
+void Plan::refuse_memory(size_t index, const ForeignMemory& memory, Misfit why) const {
+    const ParamSpec& p = params[index];
+    if (why == Misfit::NotAligned) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");
+    if (why == Misfit::NoData)
+        refuse(PyExc_ValueError, index,
+               "has no data, as it is traced by torch.compile or on the device meta: call the kernel through "
+               "wp.torch_kernel");
+    bool same = memory.scalar == p.dtype->scalar;
+    bool convertible = memory.scalar.kind != Kind::None && !same && memory.ndim == p.ndim + p.dtype->rank;
+    refuse(PyExc_TypeError, index,
+           "expects " + array_words(p.dtype->display, p.ndim) + ", got " + memory.words() +
+               (p.dtype->rank == 0 ? dimension_words(memory.ndim, p.ndim) : "") +
+               (why == Misfit::NotDense ? ", whose components are not contiguous; pass a contiguous copy" : "") +
+               (convertible ? conversion_words(*p.dtype) : ""));
 }
 
 // A value of the exact type gives its memory; anything else must be a sequence of numbers, nested or not.

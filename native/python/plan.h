@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange.h"
 #include "py_array.h"
 #include "warp_core/accumulate.h"
 #include "warp_core/context.h"
@@ -217,7 +218,10 @@ class Plan {
     void move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
-    void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
+    void pack_foreign(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
+    bool borrow_tensor(size_t index, PyObject* value, ForeignMemory& memory) const;
+    void pack_memory(size_t index, const ForeignMemory& memory, std::byte* to, bool& strided) const;
+    [[noreturn]] void refuse_memory(size_t index, const ForeignMemory& memory, Misfit why) const;
     void pack_packed(size_t index, PyObject* value, std::byte* to) const;
     void pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     bool pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;

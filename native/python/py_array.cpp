@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "exchange.h"
 #include "warp_core/dtypes.h"
 #include "warp_core/spans.h"
 
@@ -76,8 +77,11 @@ int clear(PyObject* self) {
     return 0;
 }
 
-PyType_Slot slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_array_buffer)},
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_array_buffer)},
+                       {0, nullptr}};
 
 }  // namespace
 
@@ -142,6 +146,14 @@ void bind_arrays(nb::module_& m) {
             [](PyArray& a, uintptr_t p) { a.view.grad = reinterpret_cast<void*>(p); },
             "The address of the gradient's first element, 0 without a gradient.");
     array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+
+    nb::class_<Descriptor, PyArray>(m, "ArrayDescriptor")
+        .def_prop_ro(
+            "data", [](const Descriptor& a) { return reinterpret_cast<uintptr_t>(a.view.data); },
+            "The address of the first element.")
+        .def_prop_ro(
+            "grad", [](const Descriptor& a) { return reinterpret_cast<uintptr_t>(a.view.grad); },
+            "The address of the gradient's first element, 0 without a gradient.");
 }
 
 }  // namespace wc

@@ -2,6 +2,8 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <memory>
+
 #include "warp_core/array.h"
 
 namespace wc {
@@ -9,8 +11,12 @@ namespace wc {
 namespace nb = nanobind;
 
 struct PyArray : Array {
-    nb::object owner;  // keeps the memory alive
+    nb::object owner;                    // keeps the memory alive
+    std::unique_ptr<int64_t[]> extents;  // as other libraries have borrowed them
 };
+
+// An array that launches take, and nothing else does: its Python object is quick to make.
+struct Descriptor : PyArray {};
 
 extern PyTypeObject* array_type;
 
@@ -31,7 +37,7 @@ void bind_choices(nb::module_& m);
 void bind_launch(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_cuda(nb::module_& m);
-void bind_dlpack(nb::module_& m);
+void bind_exchange(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_volume_files(nb::module_& m);
 void bind_xla(nb::module_& m);

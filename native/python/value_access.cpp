@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "buffers.h"
 #include "numbers.h"
 #include "values.h"
 
@@ -297,14 +298,6 @@ PyMethodDef methods[] = {{"_from", from_leaves, METH_CLASS | METH_O, "A value of
                          {}};
 
 // -- memory -----------------------------------------------------------------------------------------------------------
-
-// Scalars of native code in the letters of the struct module; bfloat16 has none.
-const char* buffer_format(Scalar s) {
-    if (s.kind == Kind::Bool) return "?";
-    if (s.kind == Kind::Bfloat) return nullptr;
-    static constexpr const char* formats[][4] = {{"b", "h", "i", "q"}, {"B", "H", "I", "Q"}, {"", "e", "f", "d"}};
-    return formats[static_cast<int>(s.kind) - static_cast<int>(Kind::Int)][std::countr_zero(s.size)];
-}
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     const ValueInfo& t = info(self_of(self));

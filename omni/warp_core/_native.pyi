@@ -572,8 +572,8 @@ cuda: Any
 xla: Any
 """Functions that XLA calls to launch kernels: native/python/jax.cpp. interop/jax_calls.py uses them."""
 
-dlpack: Any
-"""Capsules of DLPack: functions of native/python/py_dlpack.cpp."""
+exchange: Any
+"""Memory shared with other libraries: functions of native/python/exchange.cpp and dlpack_export.cpp."""
 
 class Graph:
     """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""

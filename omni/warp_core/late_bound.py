@@ -27,6 +27,7 @@ ROWS = {
     "interpret": ("interpreter.run", "run"),
     "interpreted_launch": ("launches.interpreted_launch", "InterpretedLaunch"),
     "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
+    "check_untracked": ("interop.untracked", "check_untracked"),
     "play_graphs": ("nodes.play.graph_player", "open_player"),
     "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),

@@ -66,8 +66,10 @@ def test_dlpack_shares_memory(gpu):
     b = wp.from_dlpack(a.__dlpack__())
     assert (b.device, b.dtype, b.shape, b.ptr) == (gpu, wp.float32, (4, 6), a.ptr)
     for version in (None, (0, 8), (1, 0), (1, 1)):
-        view = wp.from_dlpack(a[1:, ::-2].__dlpack__(max_version=version))
-        assert np.array_equal(view.numpy(), a.numpy()[1:, ::-2])
+        view = wp.from_dlpack(a[1:, ::2].__dlpack__(max_version=version))
+        assert np.array_equal(view.numpy(), a.numpy()[1:, ::2])
+        with pytest.raises(BufferError, match="negative strides"):
+            a[:, ::-1].__dlpack__(max_version=version)
     wp.from_dlpack(wp.to_dlpack(a)).fill_(3.0)
     wp.launch(double, dim=6, inputs=[b[0]])
     assert a.numpy().tolist() == [[6.0] * 6] + [[3.0] * 6] * 3
@@ -150,7 +152,7 @@ def test_our_stream_waits_for_theirs(gpu):
     for versioned in (True, False):
         theirs = Theirs(late(gpu, stream), stream, versioned)
         assert set(wp.from_dlpack(theirs).list()) == {5.0}
-        assert theirs.asked == [(gpu.stream.cuda_stream, {"max_version": (1, 0)} if versioned else {})]
+        assert theirs.asked == [(gpu.stream.cuda_stream, {"max_version": (1, 3)} if versioned else {})]
     with wp.ScopedStream(gpu.null_stream):
         theirs = Theirs(late(gpu, stream), stream)
         wp.from_dlpack(theirs)

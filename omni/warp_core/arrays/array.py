@@ -145,8 +145,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         if data is not None and ptr is not None:
             raise TypeError("data: give either data or ptr, not both")
         write: Callable[[], None] | None = None
-        if data is not None and not isinstance(data, (array, np.ndarray, list)) and dlpack.offers(data):
-            data = dlpack.over(array, data, None if wanted is None else wanted.dtype, where)
+        if data is not None and not isinstance(data, (array, np.ndarray, list)):
+            data = dlpack.shown(array, data, None if wanted is None else wanted.dtype, where)
         if data is not None:
             there = where if device is not None or not isinstance(data, array) else data.device
             from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
@@ -609,4 +609,5 @@ class _Dimensioned:
         return f"wp.array{self.ndim}d"
 
 
+dlpack.install(array)
 array1d, array2d, array3d, array4d = (_Dimensioned(n) for n in (1, 2, 3, 4))

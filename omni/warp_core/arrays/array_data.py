@@ -17,7 +17,7 @@ from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
 from . import keepalive
-from .dtypes import Element, bfloat16_bits, element, scalar_of_numpy
+from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
 from .keepalive import Refs
@@ -105,7 +105,8 @@ def _refuse_arrays(data: Any) -> None:
 
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if _is_array(data):
-        return data._numbers()
+        has_bits = _scalar(data._element) is BF16 and wanted is not None and _scalar(wanted) is not BF16
+        return bfloat16_numbers(data._numbers()) if has_bits else data._numbers()
     if observers.is_watched():
         _refuse_arrays(data)
     if isinstance(data, np.ndarray) and data.dtype == object:

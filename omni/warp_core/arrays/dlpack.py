@@ -1,5 +1,5 @@
-"""Memory of GPUs that libraries share: by DLPack (`export_dlpack`, `import_dlpack`) and by the CUDA array interface
-(`import_cuda_array_interface`).
+"""Memory that libraries share: by DLPack (`export_dlpack`, `import_dlpack`) and by the CUDA array interface
+(`import_cuda_array_interface`). Native code knows the structs of DLPack (native/python/exchange.cpp).
 
 Whoever takes memory says which stream it will use; whoever has it lets that stream wait for what is still being done.
 Pinned memory goes by DLPack too, and has been waited for when it is handed out.
@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..devices.device import get_cuda_devices, get_device, why_no_gpu
+from ..devices.device import CPU, get_cuda_devices, get_device, why_no_gpu
 from ..devices.stream import Stream
 from ..dispatch import capture, observers
-from ..lang.types import BF16, Packed, Struct
+from ..lang.types import SCALARS, parse_type
+from ..late_bound import late
 from . import layouts, transfer
 from .dtypes import Element, element, element_of, scalar_of_numpy
 
 HOST, CUDA, PINNED, MANAGED = 1, 2, 3, 13  # kinds of devices in DLPack
 LEGACY, PER_THREAD = 1, 2  # handles of a device's two default streams; 0 could mean either, so it is not passed on
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # kinds of numbers in NumPy and in DLPack
-_KINDS = {code: kind for kind, code in _CODES.items()}
-_BFLOAT = 4
+_NEWEST = 3  # minor of the version 1 of DLPack that native code has
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}  # kinds of numbers here and in DLPack
+_SCALARS = {(_CODES[s.kind], 8 * s.size): s for s in SCALARS}
 
 
 # -- streams ----------------------------------------------------------------------------------------------------------
@@ -72,14 +73,14 @@ def dlpack_device(a: Any) -> tuple[int, int]:
 
 
 def export_dlpack(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
-    """A capsule for the memory of an array on a GPU, or in pinned memory: what `__dlpack__` says.
+    """A capsule for the memory of an array: the result of `__dlpack__`.
 
     Raises:
         BufferError: the memory cannot be lent like this.
         ValueError: `stream` is no stream.
     """
     here = dlpack_device(a)
-    wanted = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    wanted = here if dl_device is None else (int(dl_device[0]), int(dl_device[1] or 0))
     if wanted[0] == HOST or here[0] == PINNED:
         capture.refuse("__dlpack__ for the CPU")
     if wanted != here:
@@ -87,24 +88,30 @@ def export_dlpack(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: b
             raise BufferError(f"the array is on {a.device}, not on DLPack's device {wanted}: use .to()")
         if copy is False and here[0] != PINNED:
             raise BufferError(f"the array is on {a.device}: the CPU can only receive a copy, which copy=False forbids")
-    versioned = max_version is not None and max_version[0] >= 1
-    if copy or (wanted != here and here[0] != PINNED):
-        a, copied = _copy(a, get_device("cpu") if wanted[0] == HOST else a.device), True
-    else:
-        copied = False
-    if a.readonly and not versioned:
+    minor = _minor(max_version)
+    copied = bool(copy or (wanted != here and here[0] != PINNED))
+    if copied:
+        a = _copy(a, get_device("cpu") if wanted[0] == HOST else a.device)
+    if a.readonly and minor < 0:
         raise BufferError(
             "the array is read-only, which DLPack can express from version 1 on: ask with max_version=(1, 0)"
         )
+    made = _native.exchange.export_dlpack(a, *wanted, copied, minor)
     transfer.share(a)
     if a.device.is_cpu:
         transfer.settle(a)
+        if stream not in (None, -1):
+            raise BufferError(f"stream: an array on the CPU has no streams, got {stream!r}: pass None")
     elif stream != -1:
         _let_wait(a.device, LEGACY if stream is None else stream)
-    shape, strides, (code, bits) = _described(a)
-    return _native.dlpack.export_dlpack(
-        a, a._address, shape, strides, code, bits, *wanted, a.readonly, copied, versioned
-    )
+    return made
+
+
+def _minor(max_version: Any) -> int:
+    """The minor of version 1 that another library knows; -1 for one from before version 1."""
+    if max_version is None or max_version[0] < 1:
+        return -1
+    return int(max_version[1]) if max_version[0] == 1 else _NEWEST
 
 
 def _copy(a: Any, device: Any) -> Any:
@@ -114,70 +121,109 @@ def _copy(a: Any, device: Any) -> Any:
     return made
 
 
-def _described(a: Any) -> tuple[list[int], list[int], tuple[int, int]]:
-    """Shape and strides of an array's numbers, and the code and bits of each."""
-    found = a._require_element()
-    if isinstance(found.type, Struct):
-        raise BufferError(f"DLPack supports only numbers, but the elements are structs {found.name}")
-    size = found.numpy.itemsize
-    if any(s % size for s in a.strides):
-        raise BufferError(
-            f"DLPack counts strides in elements, but the byte strides {a.strides} are not multiples of "
-            f"the size of {found.name}"
-        )
-    scalar = found.type.scalar if isinstance(found.type, Packed) else found.type
-    kind = (_BFLOAT, 16) if scalar is BF16 else (_CODES[found.numpy.kind], 8 * size)
-    return [*a.shape, *found.inner], [s // size for s in (*a.strides, *found.inner_strides)], kind
-
-
-def import_dlpack(kind: Any, source: Any, dtype: Any, ordinal: int) -> Any:
-    """An array, of the class `kind`, over the memory of a GPU that an object or a capsule of DLPack offers.
+def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
+    """An array, of the class `kind`, over the memory that an object or a capsule of DLPack offers.
 
     Raises:
         BufferError: the capsule cannot be used.
         TypeError: the memory does not hold elements of the type.
+        ValueError: it cannot be used in place.
         RuntimeError: there is no such GPU.
     """
-    device = get_device(f"cuda:{ordinal}")
-    capsule = _ask(source, device) if hasattr(source, "__dlpack__") else source
-    owner, pointer, shape, strides, code, bits, lanes, read_only = _native.dlpack.take(capsule)
-    number = _number(code, bits, lanes)
-    if strides is None:
-        strides = layouts.c_strides(shape, 1)
-    steps = tuple(s * number.numpy.itemsize for s in strides)
-    wanted = number if dtype is None else element_of(dtype)
-    return _over(kind, owner, (pointer, read_only), (tuple(shape), steps), number, wanted, device)
+    wanted = -1 if dtype is None else element_of(dtype).id
+    found = source
+    by_table = _native.exchange.has_table(source)
+    if not by_table and hasattr(source, "__dlpack__"):
+        found = _ask(source)
+    owner, address, shape, strides, number, flags, where, ordinal = _native.exchange.take(found, wanted)
+    made = kind.__new__(kind)
+    made._init(_element_of_id(number), address, shape, strides, owner, flags, _device(where, ordinal))
+    if by_table and where not in (HOST, PINNED) and capture.gpu() is None:
+        _wait_for(made.device, _native.exchange.stream_of(source, where, ordinal) or LEGACY)
+    return made
 
 
-def _ask(source: Any, device: Any) -> Any:
+def _device(kind: int, ordinal: int) -> Any:
+    if kind in (HOST, PINNED):
+        return CPU
+    if kind in (CUDA, MANAGED):
+        return get_device(f"cuda:{ordinal}")
+    raise RuntimeError(f"source: is on a device of kind {kind} of DLPack; arrays are on the CPU or on GPUs of NVIDIA")
+
+
+def _ask(source: Any) -> Any:
     """The capsule of an object, whose memory the current stream will use. For a graph there is nothing to wait for."""
-    stream = -1 if capture.gpu() is not None else handle_of(device)
+    kind, ordinal = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (HOST, 0)
+    device = _device(int(kind), int(ordinal or 0))
+    stream = None if device.is_cpu else -1 if capture.gpu() is not None else handle_of(device)
     try:
-        return source.__dlpack__(stream=stream, max_version=(1, 0))
+        return source.__dlpack__(stream=stream, max_version=(1, _NEWEST))
     except TypeError:  # it is of a version before 1.0
-        return source.__dlpack__(stream=stream)
+        return source.__dlpack__(stream=stream) if stream is not None else source.__dlpack__()
 
 
-def _number(code: int, bits: int, lanes: int) -> Element:
-    if lanes == 1 and (code, bits) == (_BFLOAT, 16):
-        return element(BF16)
-    kind = _KINDS.get(code)
-    scalar = None
-    if lanes == 1 and kind is not None and bits in (8, 16, 32, 64):
-        name = "?" if kind == "b" else f"{kind}{bits // 8}"
-        scalar = scalar_of_numpy(np.dtype(name)) if (kind, bits) != ("f", 8) else None
-    if scalar is None:
-        shown = f"type code {code} of DLPack, {bits} bits, {lanes} lanes"
-        raise TypeError(f"source: arrays do not support numbers of {shown}")
-    return element(scalar)
+_elements: dict[int, Element] = {}  # by the native number of the type
+
+
+def _element_of_id(number: int) -> Element:
+    if number not in _elements:
+        _elements[number] = element(parse_type(_native.type_key(number)))
+    return _elements[number]
+
+
+def has_data(source: Any) -> bool:
+    """True if `source` is an object of another library that offers memory by DLPack."""
+    return not isinstance(source, (_native.ArrayBase, np.ndarray)) and (
+        _native.exchange.has_table(source) or hasattr(source, "__dlpack__")
+    )
+
+
+# -- for native code --------------------------------------------------------------------------------------------------
+
+
+def _exported(a: Any) -> None:
+    capture.refuse("sharing the memory of an array", a.device)
+    transfer.share(a)
+    transfer.settle(a)
+
+
+def install(kind: Any) -> None:
+    """Let native code give and take arrays of the class `kind`, which gets DLPack's table of functions."""
+
+    def adopt(capsule: Any) -> Any:
+        return import_dlpack(kind, capsule)
+
+    def allocate(shape: tuple, code: int, bits: int, lanes: int, where: int, ordinal: int) -> Any:
+        scalar = _SCALARS.get((code, bits)) if lanes == 1 else None
+        if scalar is None:
+            raise TypeError(f"arrays do not support numbers of type code {code} of DLPack with {bits} bits")
+        return kind._empty(element(scalar), layouts.check_shape(shape or (1,)), _device(where, ordinal))
+
+    def stream(ordinal: int) -> int:
+        return handle_of(get_device(f"cuda:{ordinal}"))
+
+    def check_untracked(tensor: Any) -> None:
+        late("check_untracked")(tensor)
+
+    _native.exchange.set_hooks(_exported, adopt, allocate, stream, check_untracked)
+    kind.__dlpack_c_exchange_api__ = _native.exchange.table()
 
 
 # -- the CUDA array interface -----------------------------------------------------------------------------------------
 
 
-def offers(data: Any) -> bool:
-    """True if `data`, which is not an array of this package, offers CUDA memory."""
-    return hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__")
+def shown(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
+    """Data for an array: one over the memory of `data` if only DLPack or CUDA's interface leads there, else `data`."""
+    if _native.exchange.has_table(data) or (hasattr(data, "__dlpack__") and not _is_for_numpy(data)):
+        return import_dlpack(kind, data)
+    if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
+        return over(kind, data, dtype, device)
+    return data
+
+
+def _is_for_numpy(data: Any) -> bool:
+    names = ("__array__", "__array_interface__", "__cuda_array_interface__")
+    return any(hasattr(data, name) for name in names) or isinstance(data, _native.ArrayBase)
 
 
 def over(kind: Any, data: Any, dtype: Any, device: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native
 from ..devices.device import Device, get_device
 from ..dispatch import observers
 from ..lang.registry import LOCAL_ZEROS
@@ -422,55 +421,34 @@ def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device
     return array(ptr=ptr, shape=length if shape is None else shape, dtype=dtype, device=device)
 
 
-class _Capsule:
-    """A bare DLPack capsule of memory on the CPU as the object that offers it."""
-
-    def __init__(self, capsule: Any):
-        self.capsule = capsule
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # kDLCPU; NumPy looks at the capsule's own word too
-
-
 def from_dlpack(source: Any, dtype: Any = None) -> array:
-    """An array that shares the memory of an object with the DLPack protocol.
+    """An array that shares the memory of an object with the DLPack protocol. Nothing is ever copied.
 
     The current stream of a GPU waits for what the object's library still does there; with a capsule, whoever has made
     it has seen to that.
 
     Args:
         source: The object, or a capsule, as `to_dlpack` makes them; its memory is on the CPU or a GPU.
-        dtype: The element type; trailing dimensions become components.
+        dtype: The element type; trailing dimensions become components. Signed and unsigned numbers of one size may
+            stand for each other, and a bool for a uint8. If left out, elements are scalars.
 
     Returns:
-        The array, which shares the memory.
+        The array, which shares the memory. It is read-only if the object says that the memory is.
 
     Raises:
-        TypeError, BufferError, RuntimeError: If the object does not offer its memory.
+        TypeError: The memory does not hold elements of the dtype.
+        ValueError: It cannot be used in place: components are not contiguous, or there is no memory.
+        BufferError, RuntimeError: The object does not offer its memory.
 
     >>> wp.from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
     """
     is_capsule = type(source).__name__ == "PyCapsule"
-    if not is_capsule and not hasattr(source, "__dlpack__"):
+    if not is_capsule and not hasattr(source, "__dlpack__") and not dlpack.has_data(source):
         raise TypeError(f"source: expected an object with __dlpack__ or a capsule, got {type(source).__name__}")
     if isinstance(source, array):
         return source if dtype is None else source.view(dtype)
-    where, number = _native.dlpack.device(source) if is_capsule else source.__dlpack_device__()
-    if where in (dlpack.CUDA, dlpack.MANAGED):
-        return dlpack.import_dlpack(array, source, dtype, number)
-    if is_capsule:
-        source = _Capsule(source)
-    made = array(np.from_dlpack(source), dtype=dtype, device="cpu", copy=False)
-    writable = not isinstance(source, np.ndarray) or source.flags.writeable
-    if made.readonly and writable:  # older NumPy marks all DLPack memory read-only
-        shared = array.__new__(array)
-        shared._init(made._element, made.ptr, made.shape, made.strides, made.owner)
-        return shared
-    return made
+    return dlpack.import_dlpack(array, source, dtype)
 
 
 def to_dlpack(wp_array: array) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
-from ..devices.device import CPU
+from ..devices.device import CPU, get_device
 from ..dispatch import capture
-from ..lang.types import MAX_NDIM, Array, Struct
+from ..lang.types import MAX_NDIM, Array, Struct, Type
 from . import dlpack, dtypes, elements, keepalive, transfer
 
 if TYPE_CHECKING:
@@ -23,6 +24,27 @@ class Memory:
 
     def __init__(self, interface: dict[str, Any], owner: Any):
         self.__array_interface__, self.owner = interface, owner
+
+
+def pickled_numbers(a: Any, protocol: Any) -> Any:
+    """The elements of an array in C order, out of band where the protocol allows."""
+    capture.refuse("pickling an array", a.device)
+    return pickle.PickleBuffer(a.contiguous().numpy()) if protocol >= 5 and a.size else a.contiguous().numpy().tobytes()
+
+
+def rebuild(cls: Any, kind: Any, shape: tuple, numbers: Any, grad: Any, device: str, pinned: bool) -> Any:
+    """The array of a pickle, on the device that it was on."""
+    element = dtypes.element(kind) if isinstance(kind, Type) else dtypes.element_of(kind)
+
+    def filled(data: Any, is_pinned: bool) -> Any:
+        made = cls._empty(element, shape, get_device(device), pinned=is_pinned)
+        transfer.put(made, np.frombuffer(data, element.numpy).reshape(shape + element.inner))
+        return made
+
+    made = filled(numbers, pinned)
+    if grad is not None:
+        made.grad = filled(grad, False)
+    return made
 
 
 class Exchange:
@@ -134,10 +156,24 @@ class Exchange:
     def __dlpack__(
         self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        if self.device.is_cuda or self.pinned:
-            return dlpack.export_dlpack(self, stream, max_version, dl_device, copy)
-        options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}  # old versions of NumPy have none
-        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if v is not None})
+        return dlpack.export_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        element = self._element
+        if element is None:
+            raise TypeError("an array made without a dtype, as an annotation, cannot be pickled")
+        if element.holds_arrays:
+            raise TypeError(f"arrays of {element.name} cannot be pickled: its fields refer to memory of this process")
+        kind = element.dtype if isinstance(element.type, Struct) else element.type
+        numbers = pickled_numbers(self, protocol)
+        grad = None if self.grad is None else pickled_numbers(self.grad, protocol)
+        return rebuild, (type(self), kind, self.shape, numbers, grad, self.device.alias, self.pinned)
+
+    def __copy__(self: Any) -> array:
+        return self._view_of(self._layout())
+
+    def __deepcopy__(self: Any, memo: Any) -> array:
+        return self._copied()
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         return dlpack.dlpack_device(self)

@@ -94,6 +94,9 @@ class Definition:
         """Parameters that may be left out, with their values."""
         return {p.name: p.default for p, _ in self._parameters if p.default is not p.empty}
 
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled by name, as functions are
+
 
 class Kernel(Definition):
     """A kernel: launched over a grid of threads with `wp.launch`.

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..arrays import dlpack
+from ..arrays.array import array
 from ..lang.generics import Pattern, is_generic
 from ..lang.inference import argument_types
 from ..lang.kernel import Kernel
@@ -29,10 +31,8 @@ def instance_for(kernel: Kernel, args: Sequence[Any]) -> Kernel:
 
 
 def _with_type(x: Any) -> Any:
-    """Objects of other libraries as NumPy arrays over the same memory, which have a type."""
-    if hasattr(x, "__dlpack__") and not isinstance(x, (_native.ArrayBase, np.ndarray)):
-        return np.from_dlpack(x)
-    return x
+    """Objects of other libraries as arrays over the same memory, which have a type."""
+    return dlpack.import_dlpack(array, x) if dlpack.has_data(x) else x
 
 
 def remember(kernel: Kernel, args: Sequence[Any], plan: Any) -> None:

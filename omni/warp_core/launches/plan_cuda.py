@@ -200,15 +200,17 @@ def shared_array(value: Any, t: Any, device: Any) -> Any:
     """An array of another library on `device` as one of type `t` over the same memory, or NotImplemented."""
     if not isinstance(t, Array):
         return NotImplemented
+    if _native.exchange.has_table(value):
+        return dlpack.import_dlpack(array, value, python_type(t.dtype))
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
         return dlpack.import_cuda_array_interface(array, value, interface, python_type(t.dtype), device)
     if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
         return NotImplemented
-    kind, number = value.__dlpack_device__()
+    kind, _ = value.__dlpack_device__()
     if kind not in (dlpack.CUDA, dlpack.MANAGED):
         return NotImplemented
-    return dlpack.import_dlpack(array, value, python_type(t.dtype), number)
+    return dlpack.import_dlpack(array, value, python_type(t.dtype))
 
 
 def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> list[tuple[int, int]]:

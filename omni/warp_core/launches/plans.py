@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 import numpy as np
 
 from .. import _native, config
+from ..arrays import dlpack
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..codegen.target import GpuOptions, cuda, host
@@ -457,12 +458,16 @@ def shared_array(value: Any, t: Array) -> Any:
         TypeError: the memory does not hold elements of the type.
         ValueError: it cannot be used in place.
     """
-    if hasattr(value, "__array_interface__") or isinstance(value, np.ndarray):
-        memory = np.asarray(value)
-    elif hasattr(value, "__dlpack__"):
-        memory = np.from_dlpack(value)
-    else:
+    if dlpack.has_data(value) and not hasattr(value, "__array_interface__"):
+        made = dlpack.import_dlpack(array, value, python_type(t.dtype))
+        if made.ndim != t.ndim:
+            raise TypeError(f"expected {spell(t)}, got data of shape {tuple(value.shape)}")
+        return made
+    if hasattr(value, "__wc_type__") or not any(hasattr(value, x) for x in ("__array_interface__", "__array__")):
         return NotImplemented
+    memory = np.asarray(value)
+    if not hasattr(value, "__array_interface__") and memory.ctypes.data != np.asarray(value).ctypes.data:
+        memory.flags.writeable = False  # each call makes a copy, in which the results of a kernel would be lost
     made = array(memory, dtype=python_type(t.dtype), copy=False)
     if made.ndim != t.ndim:
         raise TypeError(f"expected {spell(t)}, got data of shape {memory.shape}")
