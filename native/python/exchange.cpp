@@ -53,10 +53,9 @@ ForeignClass look_up(PyTypeObject* type) {
     return found;
 }
 
-const ForeignClass& class_of(PyObject* object) {
+const ForeignClass& class_at(PyTypeObject* type) {
     static auto& classes = *new std::unordered_map<PyTypeObject*, ForeignClass>;
     static const ForeignClass* latest = nullptr;
-    PyTypeObject* type = Py_TYPE(object);
     if (latest && latest->cls.ptr() == reinterpret_cast<PyObject*>(type)) return *latest;
     auto found = classes.find(type);
     if (found == classes.end()) {
@@ -66,6 +65,8 @@ const ForeignClass& class_of(PyObject* object) {
     latest = &found->second;
     return *latest;
 }
+
+const ForeignClass& class_of(PyObject* object) { return class_at(Py_TYPE(object)); }
 
 bool is_true(nb::object value) {
     if (!value.is_valid()) throw nb::python_error();
@@ -92,8 +93,11 @@ void check_negative(const ForeignClass& cls, PyObject* object, const ForeignMemo
 // Throws if a function of a table has failed, whether or not it has said why.
 void check_result(bool is_done) {
     if (is_done) return;
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "the tensor's library gave no tensor, and no reason");
-    throw nb::python_error();
+    if (!PyErr_Occurred()) raise(PyExc_BufferError, "the tensor's library gave no tensor, and no reason");
+    nb::python_error error;
+    if (!error.matches(PyExc_Exception)) throw error;
+    std::string words = nb::str(error.value()).c_str();
+    raise(error.type().ptr(), words.substr(0, words.find('\n')));  // without the lines of C++ below
 }
 
 // Raises if the library would expect gradients of what is done with the tensor.
@@ -336,21 +340,19 @@ void refuse_misfit(Misfit why, const ForeignMemory& m, int dtype_id) {
 
 namespace {
 
-nb::tuple tuple_of(const int64_t* values, int n) {
-    nb::list out;
-    for (int i = 0; i < n; ++i) out.append(values[i]);
-    return nb::tuple(out);
-}
-
-// What wp.array needs to show the memory: owner, address, shape, strides in bytes, type, flags, and the device.
-nb::tuple take(nb::handle source, int dtype_id) {
+// Lets an array that is not initialised yet show the memory. Returns its type and the device.
+nb::tuple take(nb::handle made, nb::handle source, int dtype_id) {
     Taken taken = take_any(source);
-    Array a;
+    PyArray a;
     if (Misfit why = fit(taken.memory, dtype_id, -1, a); why != Misfit::None)
         refuse_misfit(why, taken.memory, dtype_id);
     const dlpack::Device& on = taken.memory.device;
-    return nb::make_tuple(taken.owner, reinterpret_cast<uintptr_t>(a.view.data), tuple_of(a.view.shape, a.ndim),
-                          tuple_of(a.view.strides, a.ndim), a.dtype, a.flags, on.type, on.id);
+    a.device = std::max(device_number(on), 0);
+    a.owner = std::move(taken.owner);
+    nb::tuple found = nb::make_tuple(a.dtype, on.type, on.id);
+    new (nb::inst_ptr<PyArray>(made)) PyArray(std::move(a));
+    nb::inst_mark_ready(made);
+    return found;
 }
 
 // A bare array over the memory of a tensor, which it holds. Who resizes the tensor meanwhile moves its memory away.
@@ -382,8 +384,7 @@ uintptr_t stream_of(nb::handle source, int type, int id) {
 
 // An object of a class with a table over the memory of an array.
 nb::object give(nb::handle cls, nb::handle array) {
-    auto* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
-    ForeignClass found = look_up(type);
+    const ForeignClass& found = class_at(reinterpret_cast<PyTypeObject*>(cls.ptr()));
     if (!found.table) raise(PyExc_TypeError, "the class has no __dlpack_c_exchange_api__");
     void* made = nullptr;
     check_result(found.table->to_object(managed_of(array.ptr()), &made) == 0 && made);
@@ -397,7 +398,7 @@ void bind_exchange(nb::module_& m) {
     bind_exports(sub);
     sub.def("describe_tensor", &describe_tensor, nb::arg("tensor"), nb::arg("dtype_id"),
             nb::arg("gradient").none() = nb::none());
-    sub.def("take", &take, nb::arg("source"), nb::arg("dtype_id") = -1);
+    sub.def("take", &take, nb::arg("made"), nb::arg("source"), nb::arg("dtype_id") = -1);
     sub.def("device", &device_of, nb::arg("capsule"));
     sub.def(
         "has_table", [](nb::handle object) { return class_of(object.ptr()).table != nullptr; },

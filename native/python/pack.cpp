@@ -171,8 +171,7 @@ bool Plan::borrow_tensor(size_t index, PyObject* value, ForeignMemory& memory) c
         if (!e.matches(PyExc_Exception)) throw;
         nb::object kind = e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError) ? nb::borrow(e.type())
                                                                                     : nb::borrow(PyExc_ValueError);
-        std::string words = nb::str(e.value()).c_str();
-        refuse(kind.ptr(), index, words.substr(0, words.find('\n')));  // without the lines of C++ below
+        refuse(kind.ptr(), index, nb::str(e.value()).c_str());
     }
 }
 

@@ -79,6 +79,8 @@ _HOMES = {
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
     "launches.modules": "force_load get_module_options load_module set_module_options",
+    "interop.torch": """device_from_torch device_to_torch dtype_from_torch dtype_to_torch from_torch stream_from_torch
+        stream_to_torch to_torch""",
     "launches.kernel_cache": "clear_kernel_cache",
     "launches.kernel_errors": "KernelError",
     "interop.jax": "device_from_jax device_to_jax dtype_from_jax dtype_to_jax from_jax to_jax",
@@ -91,7 +93,7 @@ _MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "rend
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Texture tile tile_load from_torch to_torch from_paddle to_paddle
+func_native Texture tile tile_load from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_logger
 """

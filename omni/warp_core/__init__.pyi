@@ -2203,20 +2203,23 @@ def empty_like(src: Any, device: Device | str | None = None, requires_grad: buil
 
 @typing.overload
 def from_dlpack(source: Any, dtype: type[_DType]) -> array[_DType]:
-    """An array that shares the memory of an object with the DLPack protocol.
+    """An array that shares the memory of an object with the DLPack protocol. Nothing is ever copied.
 
     The current stream of a GPU waits for what the object's library still does there; with a capsule, whoever has made
     it has seen to that.
 
     Args:
         source: The object, or a capsule, as `to_dlpack` makes them; its memory is on the CPU or a GPU.
-        dtype: The element type; trailing dimensions become components.
+        dtype: The element type; trailing dimensions become components. Signed and unsigned numbers of one size may
+            stand for each other, and a bool for a uint8. If left out, elements are scalars.
 
     Returns:
-        The array, which shares the memory.
+        The array, which shares the memory. It is read-only if the object says that the memory is.
 
     Raises:
-        TypeError, BufferError, RuntimeError: If the object does not offer its memory.
+        TypeError: The memory does not hold elements of the dtype.
+        ValueError: It cannot be used in place: components are not contiguous, or there is no memory.
+        BufferError, RuntimeError: The object does not offer its memory.
 
     >>> wp.from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
@@ -2638,6 +2641,14 @@ from .launches.modules import force_load as force_load
 from .launches.modules import get_module_options as get_module_options
 from .launches.modules import load_module as load_module
 from .launches.modules import set_module_options as set_module_options
+from .interop.torch import device_from_torch as device_from_torch
+from .interop.torch import device_to_torch as device_to_torch
+from .interop.torch import dtype_from_torch as dtype_from_torch
+from .interop.torch import dtype_to_torch as dtype_to_torch
+from .interop.torch import from_torch as from_torch
+from .interop.torch import stream_from_torch as stream_from_torch
+from .interop.torch import stream_to_torch as stream_to_torch
+from .interop.torch import to_torch as to_torch
 from .launches.kernel_cache import clear_kernel_cache as clear_kernel_cache
 from .launches.kernel_errors import KernelError as KernelError
 from .interop.jax import device_from_jax as device_from_jax

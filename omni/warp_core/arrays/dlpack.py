@@ -135,9 +135,12 @@ def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
     by_table = _native.exchange.has_table(source)
     if not by_table and hasattr(source, "__dlpack__"):
         found = _ask(source)
-    owner, address, shape, strides, number, flags, where, ordinal = _native.exchange.take(found, wanted)
     made = kind.__new__(kind)
-    made._init(_element_of_id(number), address, shape, strides, owner, flags, _device(where, ordinal))
+    number, where, ordinal = _native.exchange.take(made, found, wanted)
+    if where != HOST:
+        _device(where, ordinal)
+    made._element = _elements.get(number) or _element_of_id(number)
+    made._grad = made._refs = made._view = None
     if by_table and where not in (HOST, PINNED) and capture.gpu() is None:
         _wait_for(made.device, _native.exchange.stream_of(source, where, ordinal) or LEGACY)
     return made
@@ -166,9 +169,8 @@ _elements: dict[int, Element] = {}  # by the native number of the type
 
 
 def _element_of_id(number: int) -> Element:
-    if number not in _elements:
-        _elements[number] = element(parse_type(_native.type_key(number)))
-    return _elements[number]
+    found = _elements[number] = element(parse_type(_native.type_key(number)))
+    return found
 
 
 def has_data(source: Any) -> bool:

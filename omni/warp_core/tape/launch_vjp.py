@@ -480,6 +480,8 @@ def as_array(value: Any, t: Any, device: Device = CPU) -> Any:
         if isinstance(value, (list, tuple, np.ndarray)):
             return copy.deepcopy(value)
         return copy.copy(value) if hasattr(type(value), "__wc_type__") else value
+    if isinstance(value, _native.ArrayBase):
+        raise TypeError("a tape cannot record a descriptor (return_ctype=True): pass an array, wp.from_torch(x)")
     made = plan_cuda.shared_array(value, t, device) if device.is_cuda else plans.shared_array(value, t)
     return value if made is NotImplemented else made
 

@@ -45,6 +45,7 @@ class SavedPool:
         if held is None or not held.is_unmodified():
             first = arrays[0]
             held = CowSpan(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
+            held.is_parameter = any(a._is_parameter for a in arrays)
             self._latest[span] = ref(held)
             if not all(map(transfer.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
@@ -86,17 +87,17 @@ class CowSpan(_native.WatchedSpan):
     """A span of memory as it is when this is made: in place until a write is about to change it, then in a copy.
 
     `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
-    the memory alive; `user` refers to who needs it.
+    the memory alive; `user` refers to who needs it. A parameter is what another library optimises.
     """
 
-    __slots__ = ("_copy", "_device", "_graph", "_owners", "keeper", "lost", "size", "user")
+    __slots__ = ("_copy", "_device", "_graph", "_owners", "is_parameter", "keeper", "lost", "size", "user")
     user: Callable[[], SavedArrays | None] | None
 
     def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: SavedPool):
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
         self._device, self._owners, self.keeper = device, owners, keeper
-        self._graph, self.user = capture.innermost(), None
+        self._graph, self.user, self.is_parameter = capture.innermost(), None, False
         super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
 
     def __del__(self) -> None:
@@ -139,6 +140,10 @@ class CowSpan(_native.WatchedSpan):
             if self._device is not None:
                 keeper.note(self._device)
         self.leave()
+
+    def refresh(self) -> None:
+        """Replace the copy by the memory as it is now."""
+        transfer.copy_bytes(self._copy.ptr, self.low, self.size, self._device or CPU)
 
     def duplicate(self) -> Any:
         """A buffer with the memory as it was."""

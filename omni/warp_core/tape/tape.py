@@ -61,6 +61,7 @@ class Tape(TapeScopes, Recorder):
         self.seals = _native.MutationTracker()
         self.cuts = DependenceTracker()
         self._graph: Any = None  # what it records goes into that, or is done
+        self._has_run = False  # backwards, since the last reset
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
@@ -254,6 +255,9 @@ class Tape(TapeScopes, Recorder):
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
         given = None if loss is None and grads is None else cotangents.given(loss, grads)
+        if self._has_run:
+            self._follow_parameters()
+        self._has_run = True
         self._check()
         if partial_gradients.failed or partial_gradients.spoiled:
             partial_gradients.check(a for step in self.launches for a in step.arrays)
@@ -272,6 +276,28 @@ class Tape(TapeScopes, Recorder):
             self._propagate(written, given)
         else:
             self._propagate_to_cuts(written, given)
+
+    def _follow_parameters(self) -> None:
+        """Take the values that parameters of another library have now, if only saved tensors depend on them.
+
+        Raises:
+            RuntimeError: results of recorded launches were computed from their former values.
+        """
+        launches = [step for step in self.launches if isinstance(step, RecordedLaunch)]
+        held = [h for step in launches for h in step.held]
+        changed = [h for h in held if h.is_parameter and h.copied and not h.is_unmodified()]
+        if not changed:
+            return
+        written = [layouts.byte_range(a) for step in self.launches for a in step.written]
+        stale = any(layouts.ranges_overlap((h.low, h.high), span) for h in held for span in written)
+        if stale or any(isinstance(step, Step) or getattr(step, "left", None) is not None for step in self.launches):
+            raise RuntimeError(
+                "an optimizer of another library has changed parameters since the last backward. The gradient needs "
+                "results that were computed from their former values: record the launches again in each iteration, on "
+                "a new tape or after tape.reset()"
+            )
+        for h in changed:
+            h.refresh()
 
     def _propagate(
         self, written: Sequence[array], given: Sequence[Seed] | None, *before: Callable[[Any], None]
@@ -383,6 +409,7 @@ class Tape(TapeScopes, Recorder):
     def reset(self) -> None:
         """Forget everything recorded, and set the gradients to zero."""
         self.zero()
+        self._has_run = False
         self.launches.clear()
         self.notes.clear()
         self.scopes.clear()

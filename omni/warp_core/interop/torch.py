@@ -1,0 +1,289 @@
+"""Arrays over the memory of PyTorch's tensors and back, with their gradients; dtypes, devices and streams.
+
+Start with `from_torch`. Operations for tensors are in `torch_kernel.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _native
+from ..arrays import dlpack
+from ..arrays.array import array
+from ..arrays.dtypes import element_of
+from ..devices.device import Device, get_device
+from ..devices.stream import Stream
+from ..lang.types import SCALARS, Scalar, Struct
+from ..lang.values.scalars import SCALAR_CLASSES
+
+__all__ = [
+    "device_from_torch",
+    "device_to_torch",
+    "dtype_from_torch",
+    "dtype_to_torch",
+    "from_torch",
+    "stream_from_torch",
+    "stream_to_torch",
+    "to_torch",
+]
+
+# Type keys and PyTorch's names. It has few operations for unsigned numbers of more than 8 bits.
+_NAMES = {"bool": "bool", "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
+_NAMES |= {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_SIGNED = {"u16": "int16", "u32": "int32", "u64": "int64"}
+
+
+def from_torch(
+    t: Any,
+    dtype: Any = None,
+    requires_grad: bool | None = None,
+    grad: Any = None,
+    return_ctype: bool = False,
+    retain_grad: bool = False,
+) -> Any:
+    """An array over the memory of a tensor.
+
+    Args:
+        t: The tensor. Whatever its strides, nothing is copied.
+        dtype: The element type. Trailing dimensions become components; if left out, elements are scalars.
+        requires_grad: Whether the array has a gradient; as the tensor if left out. The gradient of a leaf is `t.grad`,
+            which is made if needed. Other tensors, and all inside of `torch.no_grad()` or of
+            `autograd.Function`, get a buffer of their own, as torch adds to `t.grad` by itself there.
+        grad: An array or tensor of the same shape for the gradient, in place of that.
+        return_ctype: Return a bare descriptor: launches take it, and nothing else does. It is quicker to make. The
+            tensor must not be resized while it is in use.
+        retain_grad: As for `wp.array`.
+
+    Returns:
+        The array, which holds the tensor's memory; the descriptor holds the tensor.
+
+    Raises:
+        TypeError: `t` is no tensor, or does not hold elements of the dtype.
+        ValueError: It cannot be used in place, or the arguments contradict each other.
+    """
+    import torch
+
+    if not isinstance(t, torch.Tensor):
+        raise TypeError(f"t: expected a torch.Tensor, got {type(t).__name__}")
+    if retain_grad and requires_grad is False:
+        raise ValueError("retain_grad: the array has no gradient, as requires_grad is False")
+    if return_ctype:
+        return _descriptor(torch, t, dtype, requires_grad, grad)
+    made = dlpack.import_dlpack(array, t, dtype)
+    if grad is not None:
+        made.grad = _gradient(grad, made.dtype)
+    elif t.requires_grad if requires_grad is None else requires_grad:
+        _share_gradient(torch, t, made)
+    if retain_grad:
+        if made.grad is None:
+            raise ValueError("retain_grad: the array has no gradient: pass requires_grad=True")
+        made.retain_grad = True
+    return made
+
+
+def _gradient(grad: Any, dtype: Any) -> array:
+    return grad if isinstance(grad, array) else dlpack.import_dlpack(array, grad, dtype)
+
+
+def _leaf_gradient(torch: Any, t: Any) -> Any:
+    """The gradient that torch sees, as a tensor with the strides of `t`; None if torch adds to it by itself."""
+    if not (t.is_leaf and torch.is_grad_enabled()) or not t.dtype.is_floating_point:
+        return None
+    if t.grad is None:
+        t.grad = torch.zeros_like(t)
+    return t.grad if t.grad.stride() == t.stride() and t.grad.dtype == t.dtype else None
+
+
+def _share_gradient(torch: Any, t: Any, made: array) -> None:
+    shared = _leaf_gradient(torch, t)
+    if shared is None:
+        made.requires_grad = True
+    else:
+        made.grad = dlpack.import_dlpack(array, shared, made.dtype)
+        made._is_parameter = True
+
+
+def _descriptor(torch: Any, t: Any, dtype: Any, requires_grad: bool | None, grad: Any) -> Any:
+    number = -1 if dtype is None else element_of(dtype).id
+    if grad is None and (t.requires_grad if requires_grad is None else requires_grad):
+        grad = _leaf_gradient(torch, t)
+        if grad is None:
+            grad = torch.zeros_like(t)
+    if grad is None:
+        return _native.exchange.describe_tensor(t, number)
+    shown = grad if isinstance(grad, array) else _native.exchange.describe_tensor(grad, number)
+    found = _native.exchange.describe_tensor(t, number, shown)
+    if (found.shape, found.strides) != (shown.shape, shown.strides):
+        raise ValueError(f"grad: expected shape {found.shape} and strides {found.strides}, got those of {shown.shape}")
+    return found
+
+
+def to_torch(a: Any, requires_grad: bool | None = None) -> Any:
+    """A tensor over the memory of an array.
+
+    Args:
+        a: The array. Components of its elements become trailing dimensions.
+        requires_grad: Whether the tensor requires a gradient; as the array if left out. Tensors of integers never do.
+
+    Returns:
+        The tensor. If it requires a gradient, `.grad` shares the memory of that of the array.
+
+    Raises:
+        TypeError: `a` is no array, an indexed one, or one of structs.
+        BufferError: It has negative strides.
+        ValueError: It is read-only, which tensors cannot be.
+    """
+    import torch
+
+    if not isinstance(a, array):
+        raise TypeError(f"a: expected a wp.array, got {type(a).__name__}; of an indexed array pass a.contiguous()")
+    element = a._require_element()
+    if isinstance(element.type, Struct):
+        raise TypeError(f"a: tensors hold numbers, but the elements are structs {element.name}")
+    if a.readonly:
+        raise ValueError("a: the array is read-only, but all tensors can be written: pass a copy, wp.clone(a)")
+    made = _native.exchange.give(torch.Tensor, a)
+    wanted = a._grad is not None if requires_grad is None else requires_grad
+    if wanted and made.dtype.is_floating_point:
+        made.requires_grad_(True)
+        if a._grad is not None:
+            made.grad = _native.exchange.give(torch.Tensor, a._grad)
+            a._is_parameter = True
+    return made
+
+
+# -- dtypes, devices and streams --------------------------------------------------------------------------------------
+
+
+def dtype_from_torch(torch_dtype: Any) -> Any:
+    """The scalar class for a dtype of torch.
+
+    Args:
+        torch_dtype: The dtype, such as `torch.float32`.
+
+    Returns:
+        The class, such as `wp.float32`.
+
+    Raises:
+        TypeError: If arrays have no such numbers, or it is no dtype.
+    """
+    import torch
+
+    if isinstance(torch_dtype, torch.dtype):
+        name = str(torch_dtype).partition(".")[2]
+        for scalar in SCALARS:
+            if _NAMES.get(scalar.key, SCALAR_CLASSES[scalar].__name__) == name:
+                return SCALAR_CLASSES[scalar]
+    raise TypeError(f"torch_dtype: no scalar type for {torch_dtype!r}")
+
+
+def dtype_to_torch(warp_dtype: Any) -> Any:
+    """The dtype of torch for a scalar class. For uint16, uint32 and uint64 it is the signed one of that size.
+
+    Args:
+        warp_dtype: A scalar class, `int`, `float` or `bool`.
+
+    Returns:
+        The dtype, such as `torch.float32`.
+
+    Raises:
+        TypeError: For vectors, matrices, structs and what is no type.
+    """
+    import torch
+
+    found = element_of(warp_dtype)
+    if not isinstance(found.type, Scalar):
+        raise TypeError(f"warp_dtype: tensors hold scalars, not {found.name}; ask for its scalar type")
+    return getattr(torch, (_NAMES | _SIGNED)[found.type.key])
+
+
+def device_from_torch(torch_device: Any) -> Device:
+    """Our device for one of torch.
+
+    Args:
+        torch_device: The device or its name: "cpu", "cuda" or "cuda:n".
+
+    Returns:
+        The device.
+
+    Raises:
+        ValueError: If it is no device of torch.
+        RuntimeError: If arrays cannot be there, as on "meta", or there is no such GPU.
+    """
+    import torch
+
+    try:
+        where = torch.device(torch_device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"torch_device: expected a device of torch, got {torch_device!r}") from None
+    if where.type == "cpu":
+        return get_device("cpu")
+    if where.type != "cuda":
+        raise RuntimeError(f"torch_device: arrays are on the CPU or on GPUs of NVIDIA, not on {where}")
+    return get_device("cuda" if where.index is None else f"cuda:{where.index}")
+
+
+def device_to_torch(warp_device: Any = None) -> str:
+    """The name that torch has for a device.
+
+    Args:
+        warp_device: The device or its name; the current one if left out.
+
+    Returns:
+        "cpu" or "cuda:n".
+
+    >>> wp.device_to_torch("cpu")
+    'cpu'
+    """
+    return get_device(warp_device).alias
+
+
+def stream_from_torch(stream_or_device: Any = None) -> Stream:
+    """Our stream over a CUDA stream of torch, which goes on to own it.
+
+    Args:
+        stream_or_device: A `torch.cuda.Stream`, or a device for its current stream; torch's current device if left out.
+
+    Returns:
+        The stream.
+
+    Raises:
+        RuntimeError: On the CPU, which has no streams.
+    """
+    import torch
+
+    if not isinstance(stream_or_device, torch.cuda.Stream):
+        if stream_or_device is not None:
+            _require_cuda(device_from_torch(stream_or_device))
+        elif not torch.cuda.is_available():
+            raise RuntimeError("stream_or_device: torch has no GPU here, and the CPU has no streams")
+        stream_or_device = torch.cuda.current_stream(stream_or_device)
+    return Stream(device_from_torch(stream_or_device.device), cuda_stream=stream_or_device.cuda_stream or 1)
+
+
+def stream_to_torch(stream_or_device: Any = None) -> Any:
+    """The CUDA stream of torch over one of ours, which must outlive it.
+
+    Args:
+        stream_or_device: The stream, or a device for its current stream; the current device if left out.
+
+    Returns:
+        A `torch.cuda.ExternalStream`.
+
+    Raises:
+        RuntimeError: On the CPU, which has no streams.
+    """
+    import torch
+
+    if isinstance(stream_or_device, Stream):
+        stream = stream_or_device
+    else:
+        device = get_device(stream_or_device)
+        _require_cuda(device)
+        stream = device.stream
+    return torch.cuda.ExternalStream(stream.cuda_stream, device=device_to_torch(stream.device))
+
+
+def _require_cuda(device: Device) -> None:
+    if not device.is_cuda:
+        raise RuntimeError("stream_or_device: the CPU has no streams; pass a CUDA device or stream")

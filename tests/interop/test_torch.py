@@ -1,0 +1,309 @@
+"""Tensors of PyTorch as arrays and arguments, arrays as tensors; gradients, judged by torch's own."""
+
+import gc
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import omni.warp_core as wp
+from tests.kernels import double
+
+DTYPES = {
+    torch.bool: wp.bool, torch.uint8: wp.uint8, torch.int8: wp.int8, torch.int16: wp.int16, torch.int32: wp.int32,
+    torch.int64: wp.int64, torch.float16: wp.float16, torch.bfloat16: wp.bfloat16, torch.float32: wp.float32,
+    torch.float64: wp.float64,
+}  # fmt: skip
+UNSIGNED = {torch.uint16: wp.uint16, torch.uint32: wp.uint32, torch.uint64: wp.uint64}
+
+
+@wp.kernel
+def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+
+
+@wp.kernel
+def loss_of(xs: wp.array2d(dtype=float), loss: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(loss, 0, xs[i, 0] ** 2.0 + xs[i, 1] ** 2.0)
+
+
+@wp.func
+def rosenbrock(x: float, y: float):
+    return (1.0 - x) ** 2.0 + 100.0 * (y - x**2.0) ** 2.0
+
+
+@wp.kernel
+def eval_rosenbrock(xs: wp.array(dtype=wp.vec2), z: wp.array(dtype=float)):
+    i = wp.tid()
+    v = xs[i]
+    z[i] = rosenbrock(v[0], v[1])
+
+
+@wp.kernel
+def squares(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+def torch_rosenbrock(xy):
+    x, y = xy[:, 0], xy[:, 1]
+    return (1.0 - x) ** 2 + 100.0 * (y - x**2) ** 2
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("theirs", "ours"), (DTYPES | UNSIGNED).items(), ids=str)
+def test_tensors_and_arrays_share_memory(theirs, ours):
+    t = torch.tensor([[0, 1, 1], [1, 0, 1]]).to(theirs)
+    a = wp.from_torch(t)
+    assert (a.dtype, a.shape, a.ptr) == (ours, (2, 3), t.data_ptr())
+    assert a.list() == [0, 1, 1, 1, 0, 1]
+    back = wp.to_torch(a)
+    assert (back.dtype, back.data_ptr(), back.shape) == (theirs, t.data_ptr(), t.shape)
+    a.fill_(1)
+    assert t.to(torch.int64).sum() == 6
+    assert wp.dtype_from_torch(theirs) is ours
+    if theirs in DTYPES:
+        assert wp.dtype_to_torch(ours) is theirs
+
+
+def test_unsigned_dtypes_are_signed_in_torch():
+    found = [wp.dtype_to_torch(t) for t in (wp.uint16, wp.uint32, wp.uint64, int, float, bool)]
+    assert found == [torch.int16, torch.int32, torch.int64, torch.int32, torch.float32, torch.bool]
+    for wrong in (wp.vec3, "x"):
+        with pytest.raises(TypeError):
+            wp.dtype_to_torch(wrong)
+    for wrong in (torch.complex64, torch.float8_e5m2, float):
+        with pytest.raises(TypeError, match="no scalar type for"):
+            wp.dtype_from_torch(wrong)
+
+
+def test_strides_and_components_are_kept():
+    t = torch.arange(36.0).reshape(2, 6, 3)
+    assert np.array_equal(wp.from_torch(t[:, ::2].transpose(0, 1)).numpy(), t[:, ::2].transpose(0, 1).numpy())
+    a = wp.from_torch(t[:, 1::2], dtype=wp.vec3)
+    assert (a.shape, a[1, 0]) == ((2, 3), wp.vec3(21.0, 22.0, 23.0))
+    assert torch.equal(wp.to_torch(a), t[:, 1::2])
+    assert torch.equal(torch.from_dlpack(a), t[:, 1::2])
+    with pytest.raises(ValueError, match="components of an element must be contiguous"):
+        wp.from_torch(t.reshape(3, 12).T, dtype=wp.vec3)
+
+
+def test_memory_outlives_either_side():
+    t = wp.to_torch(wp.full(3, 5.0, dtype=float))
+    a = wp.from_torch(torch.full((3,), 6.0))
+    gc.collect()
+    assert (t.tolist(), a.list()) == ([5.0] * 3, [6.0] * 3)
+
+
+@pytest.mark.parametrize(
+    ("convert", "error", "text"),
+    [
+        (lambda: wp.from_torch(np.zeros(3)), TypeError, "t: expected a torch.Tensor, got ndarray"),
+        (lambda: wp.from_torch(torch.zeros(3), dtype=int), TypeError, "expected elements of int32, got float32"),
+        (
+            lambda: wp.from_torch(torch.zeros(2, dtype=torch.complex64)),
+            TypeError,
+            "do not support numbers of complex64",
+        ),
+        (
+            lambda: wp.from_torch(torch.zeros(2, 2).to_sparse()),
+            RuntimeError,
+            "data pointer of Tensor that doesn't have storage$",
+        ),
+        (lambda: wp.from_torch(torch.zeros(1, 1, 1, 1, 1)), ValueError, "up to 4 dimensions"),
+        (lambda: wp.from_torch(torch.zeros(2, dtype=torch.cfloat).conj().imag), ValueError, "resolve_neg"),
+        (lambda: wp.from_torch(torch.zeros(3), retain_grad=True), ValueError, "retain_grad: the array has no gradient"),
+        (lambda: wp.from_torch(torch.zeros(3), grad=torch.zeros(4)), ValueError, "grad: expected shape"),
+        (lambda: wp.to_torch(torch.zeros(3)), TypeError, "a: expected a wp.array, got Tensor"),
+        (lambda: wp.to_torch(wp.zeros(3)[::-1]), BufferError, "negative strides"),
+        (lambda: wp.device_from_torch("meta"), RuntimeError, "not on meta"),
+        (lambda: wp.device_from_torch("nowhere"), ValueError, "expected a device of torch, got 'nowhere'"),
+        (lambda: wp.stream_from_torch("cpu"), RuntimeError, "the CPU has no streams"),
+        (lambda: wp.stream_to_torch("cpu"), RuntimeError, "the CPU has no streams"),
+    ],
+)
+def test_what_cannot_be_converted(convert, error, text):
+    with pytest.raises(error, match=text):
+        convert()
+
+
+def test_devices():
+    assert wp.device_from_torch("cpu") is wp.device_from_torch(torch.device("cpu")) is wp.get_device("cpu")
+    assert wp.device_to_torch("cpu") == "cpu"
+
+
+# -- launches ---------------------------------------------------------------------------------------------------------
+
+
+def test_launches_take_tensors_and_descriptors():
+    for made in (lambda t: t, wp.from_torch, lambda t: wp.from_torch(t, return_ctype=True)):
+        x, y = torch.arange(5.0), torch.ones(5)
+        wp.launch(saxpy, dim=5, inputs=[made(x), made(y), 2.0], device="cpu")
+        assert torch.equal(y, 2.0 * x + 1.0)
+    x, y = torch.arange(10.0)[::2], torch.zeros(5)
+    wp.launch(saxpy, dim=5, inputs=[x, y, 1.0])
+    assert torch.equal(x, y)
+
+
+def test_descriptors_are_checked():
+    found = wp.from_torch(torch.zeros(4, 2), return_ctype=True)
+    assert (found.ndim, found.shape, found.strides, found.data != 0, found.grad) == (2, (4, 2), (8, 4), True, 0)
+    assert wp.from_torch(torch.zeros(3), return_ctype=True, requires_grad=True).grad != 0
+    for wrong in (torch.zeros(3, dtype=torch.float64), torch.zeros(3, 3)):
+        with pytest.raises(TypeError, match="argument `x` expects an array of float32 with 1 dimension"):
+            wp.launch(double, dim=3, inputs=[wp.from_torch(wrong, return_ctype=True)])
+    x = wp.zeros(4, dtype=float, requires_grad=True)
+    with wp.Tape(), pytest.raises(TypeError, match=r"return_ctype=True.* wp.from_torch"):
+        wp.launch(squares, dim=4, inputs=[wp.from_torch(torch.zeros(4), return_ctype=True), x])
+
+
+@pytest.mark.parametrize(
+    ("tensor", "error", "text"),
+    [
+        (lambda: torch.zeros(3, requires_grad=True), TypeError, r"requires a gradient.* wp.torch_kernel.*x.detach\(\)"),
+        (lambda: torch.zeros(3, device="meta"), ValueError, "meta"),
+        (lambda: torch.zeros(3, dtype=torch.float64), TypeError, "convert it"),
+        (lambda: torch.zeros(3, dtype=torch.cfloat).conj().imag, ValueError, "resolve_neg"),
+        (lambda: torch.zeros(3, 3).to_sparse(), ValueError, ""),
+    ],
+)
+def test_launches_say_which_tensor_does_not_fit(tensor, error, text):
+    with pytest.raises(error, match=rf"kernel `double`: argument `x` .*{text}") as raised:
+        wp.launch(double, dim=3, inputs=[tensor()])
+    assert "\n" not in str(raised.value)
+
+
+def test_tensors_that_require_a_gradient_are_taken_where_none_flows():
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        wp.launch(double, dim=3, inputs=[x])
+    wp.launch(double, dim=3, inputs=[x.detach()])
+    assert x.tolist() == [4.0] * 3
+
+
+def test_fake_tensors_are_refused():
+    with torch._subclasses.FakeTensorMode():
+        t = torch.zeros(3)
+        with pytest.raises((ValueError, TypeError, RuntimeError), match="argument `x`"):
+            wp.launch(double, dim=3, inputs=[t])
+
+
+# -- gradients --------------------------------------------------------------------------------------------------------
+
+
+def test_leaves_share_their_gradient():
+    t = torch.tensor([1.0, 2.0], requires_grad=True)
+    a = wp.from_torch(t)
+    assert a.grad.ptr == t.grad.data_ptr()
+    assert wp.from_torch(t, requires_grad=False).grad is None
+    own = torch.full((2,), 3.0)
+    assert wp.from_torch(torch.zeros(2), grad=own).grad.ptr == own.data_ptr()
+    with torch.no_grad():
+        assert wp.from_torch(t).grad.ptr != t.grad.data_ptr()  # torch adds to t.grad by itself there
+    assert wp.from_torch(2.0 * t).grad.list() == [0.0, 0.0]  # no leaf
+
+
+def test_arrays_give_their_gradient():
+    a = wp.ones(3, dtype=float, requires_grad=True)
+    t = wp.to_torch(a)
+    assert t.requires_grad
+    assert t.grad.data_ptr() == a.grad.ptr
+    assert not wp.to_torch(a, requires_grad=False).requires_grad
+    assert not wp.to_torch(wp.ones(3, dtype=int), requires_grad=True).requires_grad
+
+
+@pytest.mark.parametrize("declared", ["torch", "ours"])
+def test_adam_minimises_by_gradients_of_a_tape(declared):
+    torch.manual_seed(3)
+    if declared == "torch":
+        t = torch.randn(100, 2, requires_grad=True)
+        xs, loss = wp.from_torch(t), wp.from_torch(torch.zeros(1, requires_grad=True))
+    else:
+        xs = wp.array(np.random.default_rng(3).normal(size=(100, 2)), dtype=float, requires_grad=True)
+        loss = wp.zeros(1, dtype=float, requires_grad=True)
+        t = wp.to_torch(xs)
+    judge = t.detach().clone().requires_grad_()
+    optimizers = torch.optim.Adam([t], lr=0.1), torch.optim.Adam([judge], lr=0.1)
+    with wp.Tape() as tape:
+        wp.launch(loss_of, dim=100, inputs=[xs], outputs=[loss])
+    for _ in range(20):
+        tape.zero()
+        tape.backward(loss=loss)
+        judge.grad = 2.0 * judge.detach()
+        assert torch.allclose(t.grad, judge.grad)
+        for o in optimizers:
+            o.step()
+    assert torch.allclose(t, judge)
+    assert torch.equal(t.detach(), wp.to_torch(xs, requires_grad=False))
+
+
+def test_stale_intermediate_results_are_refused():
+    t = torch.ones(3, requires_grad=True)
+    x, y, z = wp.from_torch(t), wp.zeros(3, requires_grad=True), wp.zeros(3, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(squares, dim=3, inputs=[x, y])
+        wp.launch(squares, dim=3, inputs=[y, z])
+    tape.backward(grads={z: wp.ones(3)})
+    assert t.grad.tolist() == [4.0] * 3
+    tape.zero()
+    tape.backward(grads={z: wp.ones(3)})  # nothing has changed
+    with torch.no_grad():
+        t += 1.0
+    with pytest.raises(RuntimeError, match="optimizer of another library has changed parameters"):
+        tape.backward(grads={z: wp.ones(3)})
+
+
+class Rosenbrock(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, xy, num_points):
+        ctx.xy = wp.from_torch(xy, dtype=wp.vec2, requires_grad=True)
+        ctx.num_points = num_points
+        ctx.z = wp.zeros(num_points, requires_grad=True)
+        wp.launch(kernel=eval_rosenbrock, dim=ctx.num_points, inputs=[ctx.xy], outputs=[ctx.z])
+        return wp.to_torch(ctx.z)
+
+    @staticmethod
+    def backward(ctx, adj_z):
+        ctx.z.grad = wp.from_torch(adj_z)
+        wp.launch(
+            kernel=eval_rosenbrock, dim=ctx.num_points, inputs=[ctx.xy], outputs=[ctx.z],
+            adj_inputs=[ctx.xy.grad], adj_outputs=[ctx.z.grad], adjoint=True,
+        )  # fmt: skip
+        return (wp.to_torch(ctx.xy.grad), None)
+
+
+@pytest.mark.parametrize("is_leaf", [True, False])
+def test_an_autograd_function_of_launches_has_the_right_gradient(is_leaf):
+    torch.manual_seed(5)
+    xy = torch.randn(50, 2, requires_grad=True)
+    judge = xy.detach().double().requires_grad_()
+    weights = torch.randn(50)
+    for turn in (1, 2):  # torch adds the second to the first
+        z = Rosenbrock.apply(xy if is_leaf else 1.5 * xy, 50)
+        z.backward(weights.clone())  # an adjoint clears the gradient of what it overwrites
+        torch_rosenbrock(judge if is_leaf else 1.5 * judge).backward(weights.double())
+        assert torch.allclose(xy.grad.double(), judge.grad, rtol=1e-4), turn
+
+
+def test_conversions_leak_nothing():
+    t, a = torch.zeros(1000), wp.zeros(1000)
+    before = len(gc.get_objects())
+    for _ in range(10_000):
+        wp.from_torch(t)
+        wp.to_torch(a)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 200
+
+
+def test_the_page_runs(tmp_path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "interop.md").read_text()
+    blocks = re.findall(r"```python(?: torch)?\n(.*?)```", page, re.DOTALL)
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks))
+    exec(compile(program.read_text(), str(program), "exec"), {"__name__": "page"})
