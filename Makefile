@@ -104,6 +104,7 @@ fuzz: build  ## compile mutated kernels of the tests for ten minutes, judge deri
 
 bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/more_peers.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
 	$(BIN)/python benchmarks/gradients.py

@@ -8,20 +8,28 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REQUIREMENTS = HERE / "requirements-peers.txt"
-ENVIRONMENT = HERE.parent / ".venv-peers"
 
 
-def python() -> Path:
+def python(requirements: str = "requirements-peers.txt", folder: str = ".venv-peers") -> Path:
     """The peers' interpreter; their environment is made first if it is missing or stale."""
-    interpreter = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    installed = ENVIRONMENT / REQUIREMENTS.name
-    wanted = REQUIREMENTS.read_text()
+    environment = HERE.parent / folder
+    interpreter = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    installed = environment / requirements
+    wanted = (HERE / requirements).read_text()
     if not installed.exists() or installed.read_text() != wanted:
-        print(f"Setting up the peers in {ENVIRONMENT.name}/ (once)", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        print(f"Setting up the peers in {environment.name}/ (once)", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
         subprocess.run(
-            [str(interpreter), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(REQUIREMENTS)],
+            [
+                str(interpreter),
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--disable-pip-version-check",
+                "-r",
+                str(HERE / requirements),
+            ],
             check=True,
         )
         installed.write_text(wanted)

@@ -1,6 +1,6 @@
 """One implementation in a process of its own, which answers questions of `run.py` (see `contenders`).
 
-python worker.py PACKAGE THREADS          PACKAGE: omni.warp_core, warp or numba
+python worker.py PACKAGE THREADS          PACKAGE: omni.warp_core, warp, or one of KERNELS
 """
 
 import gc
@@ -16,6 +16,15 @@ from typing import Any
 import numpy as np
 import programs
 from contenders import serve
+
+# The module that has the kernels of a package.
+KERNELS = {
+    "numba": "kernels_numba",
+    "jax": "kernels_jax",
+    "drjit": "kernels_drjit",
+    "taichi": "kernels_taichi",
+    "quadrants": "kernels_taichi",
+}
 
 
 def timed(run: Callable[[], Any], times: int) -> dict[str, float]:
@@ -39,7 +48,7 @@ class Worker:
 
     def __init__(self, package: str, threads: int) -> None:
         self.package, self.threads = package, threads
-        self.kernels: Any = importlib.import_module("kernels_numba" if package == "numba" else "kernels_wp")
+        self.kernels: Any = importlib.import_module(KERNELS.get(package, "kernels_wp"))
         self.kernels.set_threads(threads)
         self.runs: dict[str, Callable[[], Any]] = {}
 
@@ -71,7 +80,12 @@ class Worker:
 
     def versions(self) -> dict[str, Any]:
         module = importlib.import_module(self.package)
-        return {self.package: module.__version__, "numpy": np.__version__, "python": platform.python_version()}
+        return {self.package: _version(module), "numpy": np.__version__, "python": platform.python_version()}
+
+
+def _version(module: Any) -> str:
+    found = module.__version__
+    return found if isinstance(found, str) else ".".join(map(str, found))
 
 
 def main() -> None:
