@@ -40,6 +40,53 @@ def test_loops_in_loops(flow):
     assert flow.trace == [pair for o in range(2) for i in range(2) for pair in (("o", o), ("i", i))]
 
 
+def counting(flow, limit):
+    """A while loop whose body adds 1 to a variable, as long as that is below `limit`."""
+    flow.variable("v", "int", 0)
+    flow.stock("read", "core.ReadVariable", variableName="v")
+    for name, value in (("one", 1), ("limit", limit)):
+        flow.stock(name, "nodes.ConstantInt", value=value)
+    flow.stock("below", "nodes.Compare", operation="<")
+    flow.stock("next", "nodes.Add")
+    flow.stock("loop", "action.WhileLoop")
+    flow.stock("write", "core.WriteVariable", variableName="v")
+    for source, target in (
+        ("read.outputs:value", "below.inputs:a"),
+        ("limit.inputs:value", "below.inputs:b"),
+        ("below.outputs:result", "loop.inputs:condition"),
+        ("read.outputs:value", "next.inputs:a"),
+        ("one.inputs:value", "next.inputs:b"),
+        ("next.outputs:sum", "write.inputs:value"),
+        ("OnTest.outputs:done", "loop.inputs:execIn"),
+    ):
+        flow.connect(source, target)
+    flow.note("body", "loop.outputs:loopBody", "read.outputs:value")
+    flow.connect("body.outputs:done", "write.inputs:execIn")
+    flow.note("end", "loop.outputs:finished", "read.outputs:value")
+
+
+@pytest.mark.parametrize("limit", [3, 0])
+def test_while_loop_looks_at_its_condition_before_each_run(flow, limit):
+    counting(flow, limit)
+    play = flow.start()
+    play.evaluate()
+    assert flow.trace == [("body", i) for i in range(limit)] + [("end", limit)]
+    flow.trace.clear()
+    play.evaluate()
+    assert flow.trace == [("end", limit)] and not flow.host.log.errors
+
+
+def test_while_loop_that_is_broken_finishes(flow):
+    counting(flow, 100)
+    flow.node("stop", lambda db: setattr(db.outputs, "done", int(db.inputs.x == 2)) or True,
+              {"go": "execution", "x": "int"}, {"done": "execution"})  # fmt: skip
+    flow.connect("write.outputs:execOut", "stop.inputs:go")
+    flow.connect("read.outputs:value", "stop.inputs:x")
+    flow.connect("stop.outputs:done", "loop.inputs:breakLoop")
+    flow.start().evaluate()
+    assert [name for name, _ in flow.trace] == ["body", "body", "end"]
+
+
 def test_a_loop_that_is_broken_finishes_with_its_last_value(flow):
     flow.stock("loop", "action.ForLoop", stop=10)
     flow.connect("OnTest.outputs:done", "loop.inputs:execIn")

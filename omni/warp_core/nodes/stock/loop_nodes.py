@@ -52,6 +52,19 @@ class ForLoop:
         return _body(db)
 
 
+class WhileLoop:
+    """Runs its body as long as `condition` holds, which is looked at before each run. `breakLoop` ends it early."""
+
+    @staticmethod
+    def compute(db: Database) -> bool:
+        """Begin, go on, or break."""
+        if fired(db, "breakLoop"):
+            db.state.goesOn = False  # seen when the body has ended
+            return True
+        db.state.goesOn = (db.state.goesOn or fired(db, "execIn")) and db.inputs.condition
+        return _body(db) if db.state.goesOn else _finish(db)
+
+
 def _next(db: Database, count: int) -> int | None:
     """Return the index of the next of `count` items, None after the last one."""
     state = db.shared_state
@@ -142,6 +155,15 @@ TYPES = [
         _RANGE | execution("breakLoop", "Ends the loop"),
         _VALUES,
         state={"i": {"type": "int", "description": "The next index, -1 outside of the loop", "default": -1}},
+    ),
+    _loop(
+        "WhileLoop",
+        1,
+        WhileLoop,
+        "Runs a body while a condition holds",
+        {"condition": {"type": "bool", "description": "Whether to go on"}} | execution("breakLoop", "Ends the loop"),
+        {},
+        state={"goesOn": {"type": "bool", "description": "Whether the loop runs"}},
     ),
     _loop(
         "ForEach",
