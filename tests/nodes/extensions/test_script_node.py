@@ -49,7 +49,7 @@ def test_a_text_computes_and_keeps_its_names(kind):
 
 
 def test_a_text_without_compute_runs_as_a_whole():
-    text = "db.outputs.count = int(db.inputs.frame) + 7\n"
+    text = "class Sum:\n    compute = int\ndb.outputs.count = Sum.compute(db.inputs.frame) + 7\n"
     with wp.usd.play(scripted(text), frames=(0, 5), fps=24, trust=True) as player:
         player.play(3)
         assert not player.errors and player.get("/G/s.outputs:count") == 9

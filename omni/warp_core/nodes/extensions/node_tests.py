@@ -94,7 +94,7 @@ class _Run:
 
     def _evaluate(self) -> None:
         for node in self.graph:  # running the tests of a folder runs its code
-            text = node.find("inputs", "codeStr")
+            text = node.find("inputs", "codeStr") or node.find("inputs", "script")
             if text is not None:
                 self.host.code[node.path] = text.value
         evaluator = Evaluator(self.graph)

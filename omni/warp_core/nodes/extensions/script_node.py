@@ -7,6 +7,7 @@ in each evaluation, and finds `db` as a global name. Attributes that the user ad
 
 from __future__ import annotations
 
+import symtable
 import traceback
 from collections.abc import Callable
 from types import CodeType
@@ -71,12 +72,11 @@ def _take(state: ScriptState, text: str, file: str) -> None:
         state.code = compile(text, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        state.error = f"{type(error).__name__}: {getattr(error, 'msg', error)}\n --> {file}" + (
-            f":{line}" if line else ""
-        )
+        what, where = getattr(error, "msg", error), f"{file}:{line}" if line else file
+        state.error = f"{type(error).__name__}: {what}\n --> {where}"
         return
     code, names = state.code, state.names
-    if "compute" not in code.co_names:  # the whole text runs in each evaluation
+    if not _defines_compute(text):  # the whole text runs in each evaluation
         return
     try:
         _call(state, lambda: exec(code, names))
@@ -84,6 +84,14 @@ def _take(state: ScriptState, text: str, file: str) -> None:
             _call(state, lambda: names["setup"](state.db))
     except GraphError as error:
         state.error = str(error)
+
+
+def _defines_compute(text: str) -> bool:
+    try:
+        symbol = symtable.symtable(text, "script", "exec").lookup("compute")
+    except KeyError:
+        return False
+    return symbol.is_assigned() or symbol.is_imported()
 
 
 def _call(state: ScriptState, action: Callable[[], Any]) -> Any:
