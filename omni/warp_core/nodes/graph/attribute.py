@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..ogn.ogn_spec import AttributeSpec
 from ..values.attribute_types import AttributeType
-from ..values.attribute_values import Value, converter, is_unchanged, zero
+from ..values.attribute_values import Value, converter, is_unchanged, unconverted, zero
 from ..values.bundles import merged
+from ..values.device_values import DeviceValue
 
 if TYPE_CHECKING:
     from .node_graph import Node
@@ -56,6 +57,7 @@ class Attribute:
         "_from",
         "_resolved",
         "_seen",
+        "_value",
         "feed",
         "name",
         "node",
@@ -64,7 +66,6 @@ class Attribute:
         "sources",
         "spec",
         "type",
-        "value",
         "version",
     )
 
@@ -72,7 +73,7 @@ class Attribute:
         self.node, self.name, self.type, self.spec = node, name, kind, spec
         port = name.partition(":")[0]
         self.port = _PORTS.get(port, port)
-        self.value: Value = zero(kind) if spec is None else spec.default
+        self._value: Value = zero(kind) if spec is None else spec.default
         self.version = 0
         self.sources: list[Attribute] = []
         self.feed: Attribute | None = None
@@ -137,17 +138,32 @@ class Attribute:
 
     # -- values -------------------------------------------------------------------------------------------------------
 
+    @property
+    def value(self) -> Value:
+        """The value in its canonical form. One that lies on a device is copied."""
+        value = self._value
+        return value.numbers() if type(value) is DeviceValue else value
+
+    @value.setter
+    def value(self, value: Value) -> None:
+        self._value = value
+
+    @property
+    def held(self) -> Value:
+        """The value where it lies: a DeviceValue for one on a device."""
+        return self._value
+
     def set(self, value: Value, kind: AttributeType | None = None) -> None:
         """Store a value; `kind` resolves an `any` attribute."""
         if kind is not None and self.type.is_any:
             self._resolved = kind
-        self.value = value
+        self._value = value
         self.version += 1
         self.node.edits += 1
 
     def set_if_changed(self, value: Value) -> None:
         """Store a value; nodes after this one only notice when it differs from the last."""
-        if not is_unchanged(self.value, value):
+        if not is_unchanged(self._value, value):
             self.set(value)
 
     def pull(self) -> None:
@@ -170,12 +186,13 @@ class Attribute:
         if source is not None and self.others:
             self._gather((source, *self.others))
             return
-        if source is None or self.type.is_execution or source.version == self._seen or source.value is None:
+        if source is None or self.type.is_execution or source.version == self._seen or source._value is None:
             return
         kind = source.resolved
         if self._from is None or self._from[0] != kind:
             self._from = (kind, self._converter(source, kind))
-        self.value = self._from[1](source.value)
+        convert = self._from[1]
+        self._value = source._value if convert is unconverted else convert(source.value)
         self._seen, self.version = source.version, self.version + 1
 
     @property

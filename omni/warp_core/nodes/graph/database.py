@@ -13,6 +13,7 @@ import numpy as np
 from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError, coerce
+from ..values.device_values import DeviceValue
 from .attribute import Attribute, GraphError
 from .bundle_handles import BundlePorts
 from .node_graph import Host, Node
@@ -54,6 +55,9 @@ class RuntimeAttribute:
 def _store(attribute: Attribute, value: Any) -> None:
     if attribute.type.is_execution:
         attribute.value = int(value)
+        return
+    if type(value) is DeviceValue and value.kind == attribute.resolved:
+        attribute.set(value)
         return
     try:
         attribute.set(coerce(value, attribute.resolved))

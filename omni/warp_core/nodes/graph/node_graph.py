@@ -47,7 +47,8 @@ class Timing:
     """Costs of a node so far. The evaluator adds `wall_ms`, which nodes that run as one graph share equally.
 
     Nodes that compile and launch kernels fill the rest. `replays` counts the frames that ran as part of a graph, and
-    `launched_because` says why others did not.
+    `launched_because` says why others did not. `uploads` and `downloads` are copies to a
+    device and from it.
     """
 
     wall_ms: float = 0.0
@@ -56,6 +57,16 @@ class Timing:
     launches: int = 0
     replays: int = 0
     launched_because: str = ""
+    uploads: int = 0
+    downloads: int = 0
+
+    def count_upload(self) -> None:
+        """Count an array that was copied to a device."""
+        self.uploads += 1
+
+    def count_download(self) -> None:
+        """Count an array or number that was copied from a device."""
+        self.downloads += 1
 
 
 class NodeType:

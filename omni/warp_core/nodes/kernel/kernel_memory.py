@@ -39,6 +39,17 @@ class Memory:
             held = self._views[key] = memory, as_array(memory, binding.element, shape)
         return held[1]
 
+    def numbers(self, memory: np.ndarray) -> np.ndarray:
+        """The numbers of an array."""
+        return memory
+
+    def published(self, values: NodeValues, memory: np.ndarray, binding: Binding) -> Any:
+        """The value of an output."""
+        made = memory.copy() if binding.state else memory  # the next frame writes into persistent arrays
+        if binding.attribute.base == "bool":
+            made = made.view(np.uint8) != 0
+        return made if binding.attribute.is_array else made[0]
+
     def reset(self) -> None:
         """Let persistent arrays begin anew at the next run."""
         self.states.clear()
@@ -96,18 +107,29 @@ class Memory:
 def _numbers(values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
     """The elements of an input array. Raises GraphError if it has none and the launch would read them."""
     numbers = values.numbers(name)
-    if len(numbers) or binding.optional or 0 in dims or values.is_optional(name) or values.has_source(name):
-        return numbers
-    raise GraphError(empty_input(name))
+    check_filled(values, name, binding, dims, len(numbers))
+    return numbers
+
+
+def check_filled(values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...], count: int) -> None:
+    """Raise GraphError if an input array has no elements and the launch would read them."""
+    if not (count or binding.optional or 0 in dims or values.is_optional(name) or values.has_source(name)):
+        raise GraphError(empty_input(name))
 
 
 def _fitting(binding: Binding, first: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The elements that an array starts from. Raises GraphError if their number is not that of the array."""
-    if first.shape == shape:
-        return first
+    check_start(binding, len(first), shape[0])
+    return first
+
+
+def check_start(binding: Binding, first: int, count: int) -> None:
+    """Raise GraphError if an array of `count` elements starts from an array with another number of them."""
+    if first == count:
+        return
     where = f"inputs:{binding.source}" if binding.source else binding.attribute_name
     raise GraphError(
-        f"{binding.attribute_name} has {shape[0]} elements, but {where}, from which it starts, has {len(first)}; "
+        f"{binding.attribute_name} has {count} elements, but {where}, from which it starts, has {first}; "
         "make the lengths the same"
     )
 

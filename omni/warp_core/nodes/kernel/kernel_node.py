@@ -18,6 +18,7 @@ import omni.warp_core as wp
 from ...lang.errors import CompileError, InternalError
 from ..graph.node_graph import GraphError
 from .compilation import Compilation
+from .device_memory import DeviceMemory
 from .diagnostics import COMPILED, COMPILING, ERROR, ProgramError, Status, show_diagnostics, show_status
 from .dimensions import rank_of
 from .kernel_bindings import records_text
@@ -40,7 +41,7 @@ class KernelState:
     newest: Compilation | None = None
     is_taken: bool = False
     error: ProgramError | None = None
-    memory: Memory = field(default_factory=Memory)
+    memory: Memory | DeviceMemory = field(default_factory=Memory)
     structures: Structures = field(default_factory=Structures)
     status: Status = field(default_factory=Status)
     told: set[str] = field(default_factory=set)
@@ -76,6 +77,9 @@ def compute(db: Any) -> bool:
 def _compute(db: Any, state: KernelState) -> None:
     values = NodeValues(db, _attributes(db, state))
     program = _program(db, state, values)
+    device = program.request.device
+    if device != getattr(state.memory, "device", "cpu"):
+        state.memory = Memory() if device == "cpu" else DeviceMemory(device)
     if _begins_anew(db, state):
         state.memory.reset()
     state.run = None

@@ -12,6 +12,7 @@ import omni.warp_core as wp
 
 from ..graph.node_graph import GraphError
 from .array_sizes import view_shape
+from .device_memory import DeviceMemory
 from .dimensions import beyond_end, launch_dims
 from .kernel_bindings import Binding
 from .kernel_memory import Memory
@@ -29,13 +30,13 @@ class Run:
     `dims` are the launch dimensions of its kernels and `arguments` their arguments, `arrays` the memory behind these.
     """
 
-    def __init__(self, program: Program, values: NodeValues, memory: Memory, structures: Structures):
+    def __init__(self, program: Program, values: NodeValues, memory: Memory | DeviceMemory, structures: Structures):
         self.program, self.values, self.memory, self.structures = program, values, memory, structures
         self.dims = [launch_dims(values, step.use) for step in program.steps]
         self.launches = self.substeps = 0
         self.kernel_ms = 0.0
         self.arguments: list[list[Any]] = []
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: dict[str, Any] = {}  # NumPy, or arrays of the device
 
     def perform(self, substeps: int) -> None:
         """Run the kernels in order, `substeps` times. Raises GraphError, and what a launch raises."""
@@ -80,7 +81,7 @@ class Run:
         """The memory of the array that a token names. Raises GraphError."""
         for port in ("state", "outputs", "inputs"):
             if f"{port}:{name}" in self.arrays:
-                return self.arrays[f"{port}:{name}"]
+                return self.memory.numbers(self.arrays[f"{port}:{name}"])
         raise GraphError(f"no kernel of the node has the array {name!r}, which a token names")
 
     def _read_arrays(self) -> list[str]:
@@ -136,18 +137,12 @@ class Run:
             if only is not None and name not in only:
                 continue
             made = self.arrays[binding.key]
-            if binding.state:
-                made = made.copy()  # the next frame writes into the array
-            if binding.attribute.base == "bool":
-                made = made.view(np.uint8) != 0
             counter = self.values.companion(name, "counter")
             if counter:
                 made = self._counted(name, made, outputs.get(counter.replace(":", "_")), warn)
-            setattr(self.values.db.outputs, name, made if binding.attribute.is_array else made[0])
+            setattr(self.values.db.outputs, name, self.memory.published(self.values, made, binding))
 
-    def _counted(
-        self, name: str, made: np.ndarray, counter: Binding | None, warn: Callable[[str, str], None]
-    ) -> np.ndarray:
+    def _counted(self, name: str, made: Any, counter: Binding | None, warn: Callable[[str, str], None]) -> Any:
         """The elements of an output that its counter says the kernel has appended."""
         if counter is None or counter.attribute.is_array or counter.attribute.shape:
             wanted = self.values.companion(name, "counter")
@@ -155,7 +150,7 @@ class Run:
                 f"inputs:{name}:counter is {wanted!r}, which is not a single number that the kernel writes; "
                 f"add custom int outputs:{wanted}, and a parameter of this name: wp.array(dtype=int)"
             )
-        count, room = int(self.arrays[counter.key][0]), len(made)
+        count, room = int(self.memory.numbers(self.arrays[counter.key])[0]), len(made)
         if count > room:
             lost = f"outputs:{name} has room for {room}, so {count - room} are lost"
             text = f"the kernel counted {count} elements, but {lost}; set inputs:{name}:length to at least {count}"

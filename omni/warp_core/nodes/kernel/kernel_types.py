@@ -84,7 +84,7 @@ def spelled(t: kt.Type) -> str:
 
 
 def as_array(values: np.ndarray, dtype: kt.Type, shape: tuple[int, ...]) -> array:
-    """NumPy memory of shape (n, *components) as a kernel array of `shape`, without a copy."""
+    """NumPy memory of shape (n, *components) as a kernel array of `shape` on the CPU, without a copy."""
     scalar = kt.element(dtype)
     if values.dtype == np.bool_ and scalar is not kt.BOOL:
         values = values.view(np.int8 if scalar is kt.I8 else np.uint8)
@@ -95,7 +95,7 @@ def as_array(values: np.ndarray, dtype: kt.Type, shape: tuple[int, ...]) -> arra
         if isinstance(dtype, kt.Packed)
         else ()
     )
-    return array(values.reshape((*shape, *inner)), dtype=python_type(dtype), copy=False)
+    return array(values.reshape((*shape, *inner)), dtype=python_type(dtype), device="cpu", copy=False)
 
 
 def as_numbers(value: Value, t: AttributeType) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.node_graph import Timing
 from ..values.attribute_types import AttributeType, parse
 from .kernel_types import as_numbers
 
@@ -58,9 +59,20 @@ class NodeValues:
         """The value of an attribute in its canonical form."""
         found = self._find(port, name) if self._find is not None else None
         if found is not None:
-            return found.value
+            return found.held
         value = getattr(getattr(self.db, port), name)
         return value.value if hasattr(value, "resolved") else value
+
+    def version(self, name: str) -> int | None:
+        """A number that grows whenever an input is set; None in Kit, which has no such number."""
+        found = self._find("inputs", name) if self._find is not None else None
+        return found.version if found is not None else None
+
+    @property
+    def timing(self) -> Timing:
+        """The costs of the node; in Kit, they go nowhere."""
+        found: Timing = getattr(self.db.node, "timing", None) or Timing()
+        return found
 
     def numbers(self, name: str) -> np.ndarray:
         """The elements of an input array."""

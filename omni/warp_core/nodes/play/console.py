@@ -170,6 +170,10 @@ def summary(outcome: Outcome) -> None:
     for reason, nodes in _launched(listed).items():
         more = f" and {len(nodes) - 1} more" * (len(nodes) > 1)
         out.print(Text(harmless(f"{nodes[0].path}{more}: not replayed, because {reason}")))
+    for node in listed:
+        if node.timing.uploads or node.timing.downloads:
+            counts = f"{node.timing.uploads} arrays copied to the device, {node.timing.downloads} copied from it"
+            out.print(Text(harmless(f"{node.label}: {counts}")))
     if len(listed) < len(outcome.nodes):
         out.print(f"... {len(outcome.nodes) - len(listed)} more nodes")
     rate = outcome.frames / max(outcome.seconds, 1e-9)

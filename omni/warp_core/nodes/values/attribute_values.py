@@ -200,23 +200,24 @@ def converter(source: AttributeType, target: AttributeType) -> Callable[[Value],
     2
     """
     if source is target:
-        return _identity
+        return unconverted
     if target.members:
-        return _identity if source in target.members or source.is_any else None
+        return unconverted if source in target.members or source.is_any else None
     if target.is_any or source.is_any or source == target:
-        return _identity
+        return unconverted
     if source.is_execution or target.is_execution:
-        return _identity if source.is_execution and target.base in ("execution", "uint") else None
+        return unconverted if source.is_execution and target.base in ("execution", "uint") else None
     if source.is_paths or target.is_paths or source.is_bundle or target.is_bundle:
         return None  # equal types came before
     if source.is_array != target.is_array:
         return None
     if source.is_numeric and target.is_numeric and source.shape == target.shape:
-        return _identity if source.dtype == target.dtype else _numeric_converter(target)
-    return _identity if not source.is_numeric and not target.is_numeric else None
+        return unconverted if source.dtype == target.dtype else _numeric_converter(target)
+    return unconverted if not source.is_numeric and not target.is_numeric else None
 
 
-def _identity(value: Value) -> Value:
+def unconverted(value: Value) -> Value:
+    """Return the value as it is."""
     return value
 
 

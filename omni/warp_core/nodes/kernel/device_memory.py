@@ -1,0 +1,119 @@
+"""The memory behind a node's arrays on a GPU. Arrays of nodes on one device are used where they lie.
+
+An array is copied to the device when its value was set anew on the CPU, and from it when a consumer asks for numbers
+(values/device_values.py). `Timing` counts both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import omni.warp_core as wp
+
+from ...lang.values.type_registry import python_type
+from ..values.device_values import DeviceValue
+from .array_sizes import count_of
+from .kernel_bindings import Binding
+from .kernel_memory import check_filled, check_start
+from .kernel_types import as_array, as_numbers, as_scalar
+from .node_values import NodeValues
+
+
+class DeviceMemory:
+    """Arrays that a node keeps on a device; the counterpart of `Memory`."""
+
+    def __init__(self, device: str):
+        self.device, self._resident = device, str(wp.get_device(device))  # as in "cuda" and "cuda:0"
+        self._outputs: dict[str, Any] = {}
+        self._states: dict[str, Any] = {}
+        self._authored: dict[str, np.ndarray] = {}
+        self._sent: dict[str, tuple[int, Any, Any]] = {}  # version and value of an input, and its copy
+
+    def reset(self) -> None:
+        """Let persistent arrays begin anew at the next run."""
+        self._states.clear()
+
+    def of(self, values: NodeValues, binding: Binding, dims: tuple[int, ...], read: list[Any]) -> Any:
+        """The memory of an array for this frame, filled with what the kernel starts from. Raises GraphError."""
+        if binding.state:
+            return self._state(values, binding, dims)
+        if binding.target:
+            return self._output(values, binding, dims, read)
+        given = self._input(values, binding.source, binding, dims)
+        return wp.clone(given) if binding.private else given
+
+    def view(self, memory: Any, binding: Binding, shape: tuple[int, ...]) -> Any:
+        """The memory as an array of a kernel."""
+        element = python_type(binding.element)
+        found = memory if memory.dtype is element else memory.view(element)
+        return found if tuple(found.shape) == shape else found.reshape(shape)
+
+    def numbers(self, memory: Any) -> np.ndarray:
+        """The numbers of an array on the CPU."""
+        found: np.ndarray = memory.numpy()
+        return found
+
+    def published(self, values: NodeValues, memory: Any, binding: Binding) -> Any:
+        """The value of an output: it stays on the device. A single number is copied."""
+        made = wp.clone(memory) if binding.state else memory
+        timing = values.timing
+        if binding.attribute.is_array:
+            return DeviceValue(made, binding.attribute, timing.count_download)
+        timing.count_download()
+        return made.numpy()[0]
+
+    def _input(self, values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> Any:
+        value = values.value(name)
+        check_filled(values, name, binding, dims, len(value))
+        if isinstance(value, DeviceValue) and str(value.array.device) == self._resident:
+            return value.array
+        version = values.version(name)
+        sent = self._sent.get(name)
+        if sent is None or version is None or sent[:2] != (version, id(value)):
+            numbers = as_numbers(value, values.attributes.inputs[name])
+            copy = as_array(np.ascontiguousarray(numbers), binding.element, (len(numbers),)).to(self.device)
+            values.timing.count_upload()
+            sent = self._sent[name] = (-1 if version is None else version, id(value), copy)
+        return sent[2]
+
+    def _output(self, values: NodeValues, binding: Binding, dims: tuple[int, ...], read: list[Any]) -> Any:
+        is_array = binding.attribute.is_array
+        count = count_of(values, binding, dims) if is_array else 1
+        old = self._outputs.get(binding.key)
+        if old is None or len(old) != count or any(isinstance(r, DeviceValue) and r.array is old for r in read):
+            old = self._outputs[binding.key] = self._new(binding, count)
+        if not binding.source:
+            old.zero_()
+        elif is_array:
+            start = self._input(values, binding.source, binding, dims)
+            check_start(binding, len(start), count)
+            wp.copy(old, self.view(start, binding, (count,)))
+        else:
+            old.fill_(as_scalar(values.value(binding.source), binding.attribute, binding.element))
+        return old
+
+    def _state(self, values: NodeValues, binding: Binding, dims: tuple[int, ...]) -> Any:
+        name = binding.state
+        if name not in self._authored:
+            self._authored[name] = np.array(values.value(name, "state"), binding.attribute.dtype)
+        first: Any = self._authored[name] if len(self._authored[name]) else None
+        count = count_of(values, binding, dims, 0 if first is None else len(first))
+        held = self._states.get(name)
+        if held is not None and len(held) == count:
+            return held
+        held = self._states[name] = self._new(binding, count)
+        if binding.source:
+            first = self.view(self._input(values, binding.source, binding, dims), binding, (-1,))
+        elif first is not None:
+            first = as_array(first, binding.element, (len(first),)).to(self.device)
+        if first is None:
+            held.zero_()
+        else:
+            check_start(binding, len(first), count)
+            wp.copy(held, first)
+        return held
+
+    def _new(self, binding: Binding, count: int) -> Any:
+        return wp.empty(count, dtype=python_type(binding.element), device=self.device)
