@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def _defined(value: Any, problems: list[str], base: Path | None, inline: bool) -
 def _from_file(name: str, problems: list[str], base: Path | None) -> set[str]:
     folders = [base, base.parent / "config", base.parent] if base else []
     for path in [Path(name), *(folder / name for folder in folders)]:
-        if not path.is_file():
+        if not os.path.isfile(path):  # False also for a name that no file can have
             continue
         try:
             content = json.loads(path.read_text("utf-8"))
