@@ -367,8 +367,10 @@ def _options() -> Entry:
         f"## Options\n\n| option | default | |\n|---|---|---|\n{rows}\n\n"
         f"Programs for other tools of the field set these; they are accepted and change nothing: {rest}.\n\n"
         "## Log levels\n\n`LOG_DEBUG`, `LOG_INFO`, `LOG_WARNING` and `LOG_ERROR`, for `log_level`.\n"
+        "\n## Deterministic results\n\n`DeterministicMode` has the names that warp-lang gives the values of "
+        "`deterministic`; all but `NOT_GUARANTEED` mean True.\n"
     )
-    return Entry("config, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR", "config", text, "Options")
+    return Entry("config, DeterministicMode, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR", "config", text, "Options")
 
 
 def _shown(name: str, default: Any) -> str:

@@ -29,7 +29,7 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 
 # Module -> the public names it defines.
 _HOMES = {
-    "config": "LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
+    "config": "DeterministicMode LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
     "lang.values.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
     "lang.values.value_classes": f"{_VECTORS} {_FLOATS} spatial_transform transform_expand",
     "lang.values.structs": "struct",
@@ -91,6 +91,9 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "types", "usd", "utils")
 
+# Modules of earlier versions of warp-lang whose names are those of the package now: `wp.context.init()`.
+_SAME = ("context", "constants")
+
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
 func_native Texture tile tile_load from_paddle to_paddle
@@ -117,6 +120,8 @@ def __getattr__(name: str) -> Any:
         return _native_module()
     if name.startswith("_"):  # asked for by the import system before it looks for a submodule
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _SAME:
+        return sys.modules[__name__]
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _HOME:

@@ -18,6 +18,7 @@ from . import usd as usd
 from . import utils as utils
 __version__: str
 _MODULES: tuple[str, ...]
+_SAME: tuple[str, ...]
 bool = builtins.bool
 int32 = builtins.int
 float32 = builtins.float
@@ -601,6 +602,17 @@ class _Array(Generic[_D]):
 
     def contiguous(self) -> Self:
         """The array itself if its elements lie in C order without gaps, else a copy that does."""
+
+    def cptr(self) -> Any:
+        """A ctypes pointer to the numbers of a contiguous array on the CPU, which it keeps alive.
+
+    Raises:
+        ValueError: the array is on a GPU, is not contiguous, or has elements that are structs.
+
+    >>> numbers = wp.array([1.0, 2.0], dtype=float).cptr()
+    >>> numbers[1]
+    2.0
+    """
 
     @property
     def device_id(self) -> Any:
@@ -2104,6 +2116,7 @@ vec3 = vec3f
 
 vec4 = vec4f
 
+from .config import DeterministicMode as DeterministicMode
 from .config import LOG_DEBUG as LOG_DEBUG
 from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO

@@ -10,6 +10,7 @@ The program sees `sys.argv`, `__main__`, tracebacks and exit codes as under Pyth
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib
 import importlib.util
@@ -21,13 +22,23 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
-from types import ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 
 from . import _MODULES
+from . import _SAME as _ATTRIBUTES
 
 PACKAGE = "omni.warp_core"
 ALIAS = "warp"
 USAGE = "usage: python -m omni.warp_core.as_warp (script.py | -m module | -c code) [argument ...]"
+
+
+_SAME = (*_ATTRIBUTES, "tape")  # modules of earlier versions whose names are those of the package now
+
+# Modules of warp-lang that are gone from it, too.
+GONE = {
+    "sim": "warp-lang 1.10 has removed it; the project Newton (pip install newton) has taken over its simulators",
+    "stubs": "it had signatures for editors only; those of this package are in omni/warp_core/__init__.pyi",
+}
 
 
 class _Submodules(MetaPathFinder, Loader):
@@ -37,15 +48,60 @@ class _Submodules(MetaPathFinder, Loader):
         head, _, rest = fullname.partition(".")
         if head != ALIAS or not rest:
             return None
-        real = f"{PACKAGE}.{rest}"
-        if rest.partition(".")[0] not in _MODULES or importlib.util.find_spec(real) is None:
-            raise ModuleNotFoundError(f"{PACKAGE} has no module {rest!r} (for {fullname!r})", name=fullname)
+        if not _is_there(rest):
+            more = [name for name in _missing_in(_importing_file()) if name != fullname]
+            also = f". Also missing of what this file imports: {', '.join(more)}" if more else ""
+            raise ModuleNotFoundError(f"{PACKAGE} has no module {rest!r}{_gone(rest)}{also}", name=fullname)
         return ModuleSpec(fullname, self)
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the real module in the place of the one that the import system made."""
         name = module.__name__
-        sys.modules[name] = importlib.import_module(PACKAGE + name.removeprefix(ALIAS))
+        rest = name.removeprefix(f"{ALIAS}.")
+        sys.modules[name] = importlib.import_module(PACKAGE if rest in _SAME else f"{PACKAGE}.{rest}")
+
+
+def _is_there(rest: str) -> bool:
+    """True if this package has a module, given its name after `warp.`."""
+    return rest in _SAME or (
+        rest.partition(".")[0] in _MODULES and importlib.util.find_spec(f"{PACKAGE}.{rest}") is not None
+    )
+
+
+def _gone(rest: str) -> str:
+    told = GONE.get(rest.partition(".")[0])
+    return f": {told}" if told else ""
+
+
+def _importing_file() -> str:
+    """The file that runs the import which is going on."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename == __file__ or "importlib" in frame.f_code.co_filename):
+        frame = frame.f_back
+    return "" if frame is None else frame.f_code.co_filename
+
+
+def _missing_in(filename: str) -> list[str]:
+    """What a file imports of warp and this package does not have, in order: modules, and names of the package."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except SyntaxError:
+        return []
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    found = [name for node in sorted(imports, key=lambda node: node.lineno) for name in _missing_of(node)]
+    return list(dict.fromkeys(found))
+
+
+def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    inside = f"{ALIAS}."
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names if alias.name.startswith(inside)]
+    elif node.module == ALIAS and not node.level:
+        package = sys.modules[PACKAGE]
+        return [inside + a.name for a in node.names if a.name != "*" and not hasattr(package, a.name)]
+    else:
+        named = [node.module] if node.module and node.module.startswith(inside) and not node.level else []
+    return [name for name in named if not _is_there(name.removeprefix(inside))]
 
 
 def install() -> None:

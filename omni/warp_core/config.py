@@ -8,6 +8,7 @@ A name that is not an option raises AttributeError with similar names. `watch` l
 
 from __future__ import annotations
 
+import enum
 import os
 import sys
 from collections.abc import Callable
@@ -41,6 +42,14 @@ def _bool(value: Any) -> bool:
     if value in (0, 1):
         return bool(value)
     raise ValueError("True or False")
+
+
+class DeterministicMode(enum.IntEnum):
+    """Values of `wp.config.deterministic` in warp-lang; those but the first all mean True here."""
+
+    NOT_GUARANTEED = 0
+    RUN_TO_RUN = 1
+    GPU_TO_GPU = 2
 
 
 def _grade(value: Any) -> bool:

@@ -9,6 +9,7 @@ Every option is a row of `OPTIONS`: its default, a check of values, and a descri
 A name that is not an option raises AttributeError with similar names. `watch` lets higher layers follow a change.
 """
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,13 @@ LOG_WARNING: int
 LOG_ERROR: int
 MAX_THREADS: int
 OPTIONS: dict[str, Any]
+
+class DeterministicMode(enum.IntEnum):
+    """Values of `wp.config.deterministic` in warp-lang; those but the first all mean True here."""
+
+    NOT_GUARANTEED = 0
+    RUN_TO_RUN = 1
+    GPU_TO_GPU = 2
 
 mode: str
 """How kernels run. 'release' is the fastest. 'debug' checks bounds, asserts, divisors and NaN, and raises for the first failing thread. 'interpret' runs the Python functions thread by thread, so that a debugger stops in them."""

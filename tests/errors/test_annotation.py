@@ -23,6 +23,15 @@ def k(*x: int):
         "int",
         ["`x` accepts any number of arguments"],
     ),
+    "string": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), mode: str):
+    x[0] = 1.0
+""",
+        "str",
+        ["kernels take no strings as arguments", "mode: int"],
+    ),
     "missing": (
         """\
 @wp.kernel

@@ -19,7 +19,7 @@ def k(x: wp.array(dtype=float), n: int):
     a = THING.size
 """,
         "THING",
-        ["cannot be captured", "pass it as an argument"],
+        ["cannot be captured", "`size = THING.size`, and write `size` here", "pass it as an argument"],
     ),
     "structure": (
         """\

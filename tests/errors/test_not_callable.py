@@ -25,6 +25,24 @@ def k(x: wp.array(dtype=float), n: int):
         "v.length",
         ["values have no methods: write `wp.length(v)`"],
     ),
+    "str": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    print("n" + str(n))
+""",
+        "str",
+        ['`print("n", i)` takes several values'],
+    ),
+    "breakpoint": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    breakpoint()
+""",
+        "breakpoint",
+        ["interpret=True"],
+    ),
     "plain_function": (
         """\
 def f(a):

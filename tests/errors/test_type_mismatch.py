@@ -5,6 +5,33 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "no_return": (
+        """\
+@wp.func
+def nothing(a: float):
+    b = a + 1.0
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    x[0] = nothing(x[0])
+""",
+        "nothing(x[0])",
+        ["None, as of a function without `return`"],
+    ),
+    "no_return_in_a_sum": (
+        """\
+@wp.func
+def nothing(a: float):
+    b = a + 1.0
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    y = nothing(x[0])
+    x[0] = y + 1.0
+""",
+        "y + 1.0",
+        ["let it return its result"],
+    ),
     "literal_out_of_range": (
         """\
 @wp.kernel

@@ -133,4 +133,4 @@ def test_what_may_be_meant_is_not_told(function):
 
 
 def test_a_serial_kernel_has_no_races():
-    assert not warned(wp.Kernel(chain, serial=True))
+    assert not warned(wp.Kernel(chain, options={"serial": True}))

@@ -628,3 +628,22 @@ def test_kernels_in_functions_die_with_what_surrounds_them():
     big = run()
     gc.collect()
     assert big() is None
+
+
+def test_arguments_in_the_place_of_dim():
+    @wp.kernel
+    def fresh(x: wp.array(dtype=float)):
+        x[wp.tid()] = 1.0
+
+    with pytest.raises(TypeError, match=r"dim is the number of threads.* write wp\.launch\(fresh, dim=\.\.\., inputs="):
+        wp.launch(fresh, [wp.zeros(2, dtype=float)])
+
+
+def test_a_pointer_to_the_numbers_of_an_array():
+    a = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=wp.vec3)
+    numbers = a.cptr()
+    assert numbers[4] == 5.0
+    numbers[4] = 9.0
+    assert a.numpy()[1, 1] == 9.0
+    with pytest.raises(ValueError, match="contiguous"):
+        wp.zeros((4, 4), dtype=float)[:, 1].cptr()

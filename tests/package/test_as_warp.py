@@ -157,6 +157,26 @@ def test_another_warp_on_the_path_is_not_looked_at(tmp_path):
     assert "no module 'fem'" in python(*RUNNER, "-c", "import warp.fem", cwd=tmp_path).stderr
 
 
+def test_all_missing_imports_of_a_file_are_listed_at_once(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import warp as wp\nimport warp.utils\nfrom warp import vec3, Texture9\n"
+        "def later():\n    import warp.fem.cache\n    from warp.sparse import bsr_mv\n"
+    )
+    script.write_text("import warp.sim\n" + script.read_text())
+    error = python(*RUNNER, str(script), cwd=tmp_path).stderr.splitlines()[-1]
+    assert "no module 'sim'" in error and "Newton" in error
+    assert error.endswith("this file imports: warp.Texture9, warp.fem.cache, warp.sparse")
+
+
+def test_modules_of_earlier_versions_are_the_package(tmp_path):
+    text = (
+        "import warp as wp; wp.context.init(); from warp.context import Kernel; from warp.tape import Tape; "
+        "print(Kernel is wp.Kernel)"
+    )
+    assert python(*RUNNER, "-c", text, cwd=tmp_path).stdout == "True\n"
+
+
 def test_modules_are_loaded_once(tmp_path):
     text = "import warp.config, omni.warp_core.config as c; print(warp.config is c, c.__spec__.name, c.__name__)"
     assert python(*RUNNER, "-c", text, cwd=tmp_path).stdout == "True omni.warp_core.config omni.warp_core.config\n"

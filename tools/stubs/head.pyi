@@ -18,6 +18,7 @@ from . import utils as utils
 
 __version__: str
 _MODULES: tuple[str, ...]
+_SAME: tuple[str, ...]
 
 # -- scalars ----------------------------------------------------------------------------------------------------------
 # A kernel's `float` is float32 and its `int` is int32, and values of these types are plain Python numbers outside of

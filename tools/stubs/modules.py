@@ -175,9 +175,16 @@ def types(module: ModuleType) -> str:
 
 def configuration() -> str:
     """`wp.config`: a documented variable for each option, and what the rest of the package calls."""
-    lines = [docstring(config.__doc__), "", "from collections.abc import Callable", "from typing import Any", ""]
+    lines = [
+        docstring(config.__doc__),
+        "",
+        "import enum",
+        "from collections.abc import Callable",
+        "from typing import Any",
+        "",
+    ]
     lines += ["version: str", *(f"{name}: int" for name in vars(config) if name.startswith("LOG_"))]
-    lines += ["MAX_THREADS: int", "OPTIONS: dict[str, Any]", ""]
+    lines += ["MAX_THREADS: int", "OPTIONS: dict[str, Any]", "", inspect.getsource(config.DeterministicMode)]
     stated = config.__annotations__
     for name, option in config.OPTIONS.items():
         lines += [f"{name}: {stated.get(name, 'Any')}", docstring(option.doc)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from .. import _native
 from ..devices.device import CPU, get_device
 from ..dispatch import capture
-from ..lang.types import MAX_NDIM, Array, Struct, Type
+from ..lang.types import MAX_NDIM, Array, Struct, Type, element
+from ..late_bound import late
 from . import dlpack, dtypes, elements, keepalive, transfer
 
 if TYPE_CHECKING:
@@ -61,6 +63,25 @@ class Exchange:
             "typestr": element.numpy.str,
             "version": 3,
         }
+
+    def cptr(self: Any) -> Any:
+        """A ctypes pointer to the numbers of a contiguous array on the CPU, which it keeps alive.
+
+        Raises:
+            ValueError: the array is on a GPU, is not contiguous, or has elements that are structs.
+
+        >>> numbers = wp.array([1.0, 2.0], dtype=float).cptr()
+        >>> numbers[1]
+        2.0
+        """
+        t = self._require_element().type
+        if self.device.is_cuda or not self.is_contiguous or isinstance(t, Struct):
+            raise ValueError("cptr: only contiguous arrays of numbers on the CPU have a pointer to them")
+        transfer.share(self)
+        scalar = late("ctype_of")(element(t))
+        numbers = (scalar * max(self.capacity // ctypes.sizeof(scalar), 1)).from_address(self._address)
+        numbers._owner = self.owner
+        return ctypes.cast(numbers, ctypes.POINTER(scalar))
 
     @property
     def __array_interface__(self: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
-from ..lang.errors import CompileError, InternalError, compile_error
+from ..lang.errors import CompileError, Diagnostic, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
@@ -77,13 +77,21 @@ def _lower(
     return result
 
 
+def _left_open(definition: Kernel | Function, name: str) -> Diagnostic:
+    """The report that a kernel has a parameter whose type no argument decides."""
+    if definition.func.__annotations__.get(name) in (str, "str"):
+        helps = f"pass a number, such as a member of an enum.IntEnum: `{name}: int`; or make a kernel for each string"
+        return definition.source.at_parameter(name, f"`{name}`: kernels take no strings as arguments", helps)
+    return definition.source.at_parameter(name, f"the type of parameter `{name}` is left open")
+
+
 def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:
     params = definition.params
     found = types or tuple(plain(t) for _, t in params)
     refs: dict[str, Any] = {name: None for name, t in params if isinstance(t, Reference)}
     for (name, _), t in zip(params, found):
         if is_generic(t):
-            session.report(definition.source.at_parameter(name, f"the type of parameter `{name}` is left open"))
+            session.report(_left_open(definition, name))
         if isinstance(t, FixedArray) and isinstance(definition, Kernel):
             text = f"parameter `{name}`: local arrays are made in kernels and passed to functions only"
             session.report(definition.source.at_parameter(name, text))

@@ -8,7 +8,7 @@ from typing import Any
 from ..lang.generics import spell
 from ..lang.registry import is_builtin
 from ..lang.types import Mat, Scalar, Type, Vec
-from .values import UntypedLiteral, spell_brief, spell_front
+from .values import Static, UntypedLiteral, spell_brief, spell_front
 
 WORDS: dict[type, str] = {
     ast.Dict: "a dict",
@@ -52,7 +52,12 @@ def misfit(x: Any, t: Type) -> str:
     """Return, after a comma, why `x` does not fit where type `t` is needed."""
     if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
         return f"whose range does not include {spell_brief(x)}"
-    return f"but this is {spell_front(x)}"
+    return f"but this is {spell_front(x)}{', as of a function without `return`' if is_none(x) else ''}"
+
+
+def is_none(x: Any) -> bool:
+    """True for the value of a function that returns nothing."""
+    return isinstance(x, Static) and x.obj is None
 
 
 def cast_help(x: Any, t: Type, node: ast.AST | None) -> str:

@@ -81,7 +81,16 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     told = "pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions"
     if isinstance(obj, Structure):
         told = "pass its `id`: kernels take it as an argument of type wp.uint64"
+    elif (read := _attribute_of(cx, node)) is not None:
+        name = read.attr
+        told = f"read it outside of the kernel, `{name} = {ast.unparse(read)}`, and write `{name}` here; or {told}"
     raise cx.error("capture", f"{spell_static(obj)} cannot be captured by a kernel", node, help=told)
+
+
+def _attribute_of(cx: Context, node: ast.AST) -> ast.Attribute | None:
+    """The attribute that the kernel reads of a name, None if the name stands there alone."""
+    reads = (n for n in ast.walk(cx.source.tree()) if isinstance(n, ast.Attribute) and n.value is node)
+    return next(reads, None)
 
 
 def _variable(cx: Context, obj: Any, node: ast.AST) -> Front:

@@ -125,7 +125,7 @@ class Source:
             raise self._missing()
         return node
 
-    def at_parameter(self, name: str, message: str) -> Diagnostic:
+    def at_parameter(self, name: str, message: str, helps: str = "") -> Diagnostic:
         """The report that the type of a parameter is missing or unknown."""
         node = self.tree().args
         starred = [a for a in (node.vararg, node.kwarg) if a]
@@ -134,7 +134,7 @@ class Source:
         at = arg.annotation or arg
         lines = at.lineno + self.offset, (at.end_lineno or at.lineno) + self.offset
         place = self.place(Span(self.filename, lines[0], at.col_offset, lines[1], at.end_col_offset or 0))
-        helps = f"write `{name}: float` or another type; arrays are `{name}: wp.array(dtype=float)`"
+        helps = helps or f"write `{name}: float` or another type; arrays are `{name}: wp.array(dtype=float)`"
         if name == "self" and arg.annotation is None:
             helps = "kernels are not methods: define it outside of the class, and pass what it needs as arguments"
         return Diagnostic("annotation", message, place, help=helps)

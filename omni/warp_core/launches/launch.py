@@ -7,6 +7,7 @@ which native code calls with its own arguments. Importing this module attaches i
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -94,7 +95,7 @@ def _launch(
     >>> x.tolist()
     [0.0, 2.0, 4.0, 6.0]
     """
-    _check_kernel(kernel)
+    _check_dim(_check_kernel(kernel), dim)
     where = launch_device(kernel, device, stream, record_cmd)
     if stream is not None and where.is_cuda:
         rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret, serial
@@ -154,6 +155,19 @@ def launch_device(kernel: Kernel, device: Device | str | None, stream: Any, reco
 def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
     if stream.device is not device:
         raise ValueError(f"kernel `{kernel.name}`: stream belongs to {stream.device} but the launch is on {device}")
+
+
+def _check_dim(kernel: Kernel, dim: Any) -> None:
+    """Raise TypeError where the arguments of the kernel stand in the place of `dim`."""
+    for n in dim if isinstance(dim, (tuple, list)) else [dim]:
+        try:
+            operator.index(n)
+        except TypeError:
+            inside = "" if n is dim else f" in a {type(dim).__name__}"
+            raise TypeError(
+                f"kernel `{kernel.name}`: dim is the number of threads, an integer or up to four of them, got "
+                f"{type(n).__name__}{inside}; write wp.launch({kernel.name}, dim=..., inputs=[...])"
+            ) from None
 
 
 def _launch_on(command: Any, stream: Any) -> None:
@@ -251,9 +265,9 @@ def _interpret(launch: Any, record_cmd: bool) -> Any:
     return None
 
 
-def _check_kernel(kernel: Any) -> None:
+def _check_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
-        return
+        return kernel
     name = getattr(kernel, "__name__", None)
     what = (
         f"`{name}`, which is not a kernel: decorate it with @wp.kernel" if callable(kernel) and name else repr(kernel)

@@ -116,6 +116,8 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
 
 def _not_callable(cx: Context, obj: Any, node: ast.AST) -> LoweringError:
     name = getattr(obj, "__name__", repr(obj))
+    if getattr(obj, "__module__", None) == "builtins" and name in _INSTEAD:
+        return cx.error("not-callable", f"`{name}` cannot be called in a kernel", node, help=_INSTEAD[name])
     if isinstance(obj, Kernel):
         return cx.error(
             "not-callable", f"kernel `{name}` cannot be called", node, help="put the shared code into a @wp.func"
@@ -136,6 +138,16 @@ def _not_callable(cx: Context, obj: Any, node: ast.AST) -> LoweringError:
     return cx.error("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
 
 
+_INSTEAD = {
+    "str": 'kernels make no strings while they run: `print("n", i)` takes several values',
+    "repr": 'kernels make no strings while they run: `print("n", i)` takes several values',
+    "format": 'kernels make no strings while they run: `print("n", i)` takes several values',
+    "dict": "use a @wp.struct, or an array",
+    "set": "use bit operations or an array",
+    "open": "kernels read arrays: load the file before the launch, and pass its data",
+    "input": "kernels read arrays and numbers: pass what was typed as an argument",
+    "breakpoint": "run the kernel as Python: `wp.launch(..., interpret=True)`, or wp.config.mode = 'interpret'",
+}
 _OUTSIDE = {"array": "pass arrays as arguments; `wp.zeros(shape, dtype)` makes one of the thread's own"}
 
 

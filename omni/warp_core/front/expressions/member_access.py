@@ -155,12 +155,15 @@ def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
             return Step(t.fields[i][1], i)
         names = [f for f, _ in t.fields]
         is_method = callable(getattr(python_type(t), name, None))
+        helps = "kernels cannot call methods: write a @wp.func that takes the struct" if is_method else ""
+        if not is_method and hasattr(python_type(t), name):
+            helps = f"fields are annotated: write `{name}: float` or another type in the struct"
         raise cx.error(
             "no-member",
             f"struct {t.name} has no field `{name}`",
             node,
-            candidates=() if is_method else nearest(name, names) or names,
-            help="kernels cannot call methods: write a @wp.func that takes the struct" if is_method else "",
+            candidates=() if helps else nearest(name, names) or names,
+            help=helps,
         )
     if isinstance(t, (Vec, Quat)) and name in _LETTERS and _LETTERS[name] < t.count:
         return Step(t.scalar, _LETTERS[name])

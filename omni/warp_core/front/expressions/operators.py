@@ -21,7 +21,7 @@ from ...lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec,
 from ..calls.calls import call_builtin
 from ..context import Context, LoweringError, lowers
 from ..limits import check_bits, check_items
-from ..messages import cast_help
+from ..messages import cast_help, is_none
 from ..values import Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
@@ -182,6 +182,8 @@ def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST)
         helps = _cast_of(_sides(node)[0], tb.scalar)
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
         helps = cast_help(right, ta, _sides(node)[1])
+    if is_none(left) or is_none(right):
+        helps = "a function without `return` gives None: let it return its result"
     text = f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}"
     return cx.error("type-mismatch", text, _last_of_chain(cx, node), help=helps)
 
