@@ -118,7 +118,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "interop": (
         "Other frameworks",
         "Arrays, kernels and functions in PyTorch, JAX and Paddle; see [interop.md](../interop.md).",
-        "interop.torch interop.jax interop.jax_kernel interop.jax_callable interop.jax_callback wp.jax_experimental",
+        "interop.torch interop.torch_kernel interop.jax interop.jax_kernel interop.jax_callable interop.jax_callback "
+        "wp.jax_experimental",
     ),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip

@@ -81,6 +81,7 @@ _HOMES = {
     "launches.modules": "force_load get_module_options load_module set_module_options",
     "interop.torch": """device_from_torch device_to_torch dtype_from_torch dtype_to_torch from_torch stream_from_torch
         stream_to_torch to_torch""",
+    "interop.torch_kernel": "torch_callable torch_kernel",
     "launches.kernel_cache": "clear_kernel_cache",
     "launches.kernel_errors": "KernelError",
     "interop.jax": "device_from_jax device_to_jax dtype_from_jax dtype_to_jax from_jax to_jax",

@@ -2662,6 +2662,8 @@ from .interop.torch import from_torch as from_torch
 from .interop.torch import stream_from_torch as stream_from_torch
 from .interop.torch import stream_to_torch as stream_to_torch
 from .interop.torch import to_torch as to_torch
+from .interop.torch_kernel import torch_callable as torch_callable
+from .interop.torch_kernel import torch_kernel as torch_kernel
 from .launches.kernel_cache import clear_kernel_cache as clear_kernel_cache
 from .launches.kernel_errors import KernelError as KernelError
 from .interop.jax import device_from_jax as device_from_jax
