@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <cfenv>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -18,6 +19,10 @@
 #include "gil.h"
 #include "plan.h"
 #include "warp_core/xla_ffi.h"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 namespace wc {
 namespace {
@@ -433,6 +438,32 @@ bool answered(const xla::CallFrame& frame) {
     return false;
 }
 
+// The threads of XLA take numbers below the normal ones for zero. Kernels give the bits of a plain launch.
+class UsualArithmetic {
+  public:
+#if defined(__SSE__)
+    UsualArithmetic() : saved_(_mm_getcsr()) { _mm_setcsr(kDefault); }
+    ~UsualArithmetic() { _mm_setcsr(saved_); }
+
+  private:
+    static constexpr unsigned kDefault = 0x1f80;  // no exception traps, nothing is flushed to zero
+    unsigned saved_;
+#else
+    UsualArithmetic() {
+        std::fegetenv(&saved_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~UsualArithmetic() { std::fesetenv(&saved_); }
+
+  private:
+    std::fenv_t saved_;
+#endif
+
+  public:
+    UsualArithmetic(const UsualArithmetic&) = delete;
+    UsualArithmetic& operator=(const UsualArithmetic&) = delete;
+};
+
 class Gil {
   public:
     Gil() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
@@ -471,6 +502,7 @@ xla::Error* guarded(const xla::CallFrame& frame, bool traceback, Work&& work) {
 template <class Work>
 void with_python(bool traceback, Work&& work) {
     Gil gil;
+    UsualArithmetic usual;
     try {
         work();
     } catch (nb::python_error& e) {

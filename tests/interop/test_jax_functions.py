@@ -1,0 +1,226 @@
+"""`wp.jax_callable`, `wp.register_ffi_callback`, names of warp-lang, and conversions of arrays, types and devices."""
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.jax_experimental import ffi
+from omni.warp_core.jax_experimental import jax_kernel as older_jax_kernel
+
+
+@wp.kernel
+def scale(a: wp.array(dtype=float), s: float, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = a[i] * s
+
+
+@wp.kernel
+def scale_pairs(a: wp.array(dtype=wp.vec2), s: float, out: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    out[i] = a[i] * s
+
+
+def both(
+    a: wp.array(dtype=float),
+    b: wp.array(dtype=wp.vec2),
+    s: float,
+    c: wp.array(dtype=float),
+    d: wp.array(dtype=wp.vec2),
+):
+    wp.launch(scale, dim=a.shape, inputs=[a, s], outputs=[c])
+    wp.launch(scale_pairs, dim=b.shape, inputs=[b, s], outputs=[d])
+
+
+def grow(total: wp.array(dtype=float), x: wp.array(dtype=float), twice: wp.array(dtype=float)):
+    wp.launch(scale, dim=x.shape, inputs=[total, 2.0], outputs=[twice])
+    wp.launch(scale, dim=x.shape, inputs=[x, 10.0], outputs=[total])
+
+
+a, b = jnp.arange(10, dtype=jnp.float32), jnp.arange(10, dtype=jnp.float32).reshape(5, 2)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_callable_runs_a_function(jitted):
+    f = wp.jax_callable(both, num_outputs=2)
+
+    def call(a, b):
+        return f(a, b, 2.0, output_dims={"c": a.shape, "d": b.shape})
+
+    c, d = (jax.jit(call) if jitted else call)(a, b)
+    assert (c == 2 * a).all() and (d == 2 * b).all()
+
+
+def test_a_callable_has_in_outs_and_batches():
+    f = wp.jax_callable(grow, num_outputs=2, in_out_argnames="total")
+    x, total = jnp.ones((3, 4)) * jnp.arange(3.0)[:, None], jnp.full((3, 4), 7.0)
+    new, twice = jax.vmap(f)(total, x)
+    assert (new == 10 * x).all() and (twice == 14).all() and (total == 7).all()
+
+
+def test_outputs_of_a_callable_begin_as_zeros():
+    def nothing(a: wp.array(dtype=float), out: wp.array(dtype=float)):
+        pass
+
+    assert (wp.jax_callable(nothing)(a)[0] == 0).all()
+
+
+def test_errors_of_a_callable():
+    def writes(a: wp.array(dtype=float), out: wp.array(dtype=float)):
+        wp.launch(scale, dim=a.shape, inputs=[out, 2.0], outputs=[a])
+
+    with pytest.raises(Exception, match=r"(?s)in writes.*`out` is read-only"):
+        jax.block_until_ready(wp.jax_callable(writes)(a))
+    f = wp.jax_callable(both, num_outputs=2)
+    with pytest.raises(TypeError, match="traced number"):
+        jax.jit(lambda s: f(a, b, s))(2.0)
+    with pytest.raises(TypeError, match="custom_vjp"):
+        jax.grad(lambda a: f(a, b, 2.0, output_dims={"c": 10, "d": 5})[0].sum())(a)
+    with pytest.raises(ValueError, match="graph of a GPU"):
+        wp.jax_callable(both, num_outputs=2, graph_mode=wp.JaxCallableGraphMode.WARP)
+    assert [m.value for m in wp.JaxCallableGraphMode] == [0, 1, 2, 3, 4]
+
+
+def test_a_callback_gets_buffers_and_attributes():
+    seen = {}
+
+    def func(inputs, outputs, attrs, ctx):
+        seen.update(attrs, stream=ctx.stream, shapes=[x.shape for x in (*inputs, *outputs)])
+        wp.launch(scale, dim=inputs[0].shape, inputs=[inputs[0], attrs["by"]], outputs=[outputs[0]])
+        wp.launch(scale_pairs, dim=inputs[1].shape[0], inputs=[inputs[1], attrs["by"]], outputs=[outputs[1]])
+
+    wp.register_ffi_callback("omni_warp_test_scale", func)
+    types = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (a, b)]
+    call = jax.ffi.ffi_call("omni_warp_test_scale", types)
+    c, d = jax.jit(lambda a, b: call(a, b, by=2.0, name="x", counts=np.arange(3)))(a, b)
+    assert (c == 2 * a).all() and (d == 2 * b).all()
+    assert seen == {"by": 2.0, "name": "x", "counts": [0, 1, 2], "stream": None, "shapes": [(10,), (5, 2)] * 2}
+
+
+def test_errors_of_a_callback():
+    def func(inputs, outputs, attrs, ctx):
+        wp.launch(scale, dim=10, inputs=[inputs[0], 2.0], outputs=[inputs[0]])
+
+    wp.register_ffi_callback("omni_warp_test_wrong", func)
+    with pytest.raises(Exception, match="read-only"):
+        jax.block_until_ready(jax.ffi.ffi_call("omni_warp_test_wrong", jax.ShapeDtypeStruct((10,), jnp.float32))(a))
+    with pytest.raises(TypeError, match="expected a function"):
+        wp.register_ffi_callback("omni_warp_test_none", None)
+
+
+def test_the_names_of_warp_lang():
+    assert (older_jax_kernel(scale_sum)(a, a)[0] == 2 * a).all()
+    assert len(older_jax_kernel(scale_sum)(a)) == 2
+    assert ffi.jax_kernel is wp.jax_kernel and ffi.GraphMode.JAX is wp.JaxCallableGraphMode.JAX
+    ffi.set_jax_callable_default_graph_cache_max(5)
+    assert ffi.get_jax_callable_default_graph_cache_max() == 5
+    ffi.set_jax_callable_default_graph_cache_max(32)
+
+
+@wp.kernel
+def scale_sum(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    i = wp.tid()
+    z[i] = x[i] + y[i]
+
+
+def test_from_jax_shows_memory_and_keeps_it():
+    x = jnp.arange(6.0).reshape(3, 2)
+    shown = wp.from_jax(x, dtype=wp.vec2)
+    assert shown.shape == (3,) and shown.ptr == x.unsafe_buffer_pointer() and shown.readonly
+    del x
+    gc.collect()
+    assert shown.numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
+    with pytest.raises(ValueError, match="read-only"):
+        wp.launch(scale_pairs, 3, [wp.zeros(3, dtype=wp.vec2), 2.0], [shown])
+    assert wp.from_jax(jnp.float32(3.0)).shape == (1,)
+    assert wp.from_jax(jnp.ones(2, jnp.bfloat16)).dtype is wp.bfloat16
+    assert wp.from_jax(jnp.array([True])).dtype is wp.bool
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype", "error", "text"),
+    [
+        ([1.0], None, TypeError, "expected an array of JAX"),
+        (b, wp.vec3, TypeError, r"shape \(..., 3,\)"),
+        (b, wp.int32, TypeError, "cannot show elements of int32"),
+        (b, wp.vec2i, TypeError, "cannot show"),
+        (jnp.ones(3, jnp.complex64), None, TypeError, "complex64"),
+    ],
+)
+def test_from_jax_refuses(given, dtype, error, text):
+    with pytest.raises(error, match=text):
+        wp.from_jax(given, dtype=dtype)
+    with pytest.raises(TypeError, match="outside of them"):
+        jax.jit(lambda x: wp.from_jax(x))(a)
+
+
+def test_to_jax_shares_or_copies():
+    x = wp.array(np.arange(6).reshape(3, 2), dtype=wp.vec2)
+    shown = wp.to_jax(x)
+    assert shown.shape == (3, 2) and (shown.unsafe_buffer_pointer() == x.ptr) == (x.ptr % 64 == 0)
+    strided = wp.array(np.arange(10), dtype=float)
+    assert wp.to_jax(strided[::2]).tolist() == [0, 2, 4, 6, 8] and wp.to_jax(strided[::-1]).tolist()[0] == 9
+    assert wp.to_jax(wp.array([1.5], dtype=wp.bfloat16)).dtype == jnp.bfloat16
+    with pytest.warns(UserWarning, match="jax_enable_x64"):
+        assert wp.to_jax(wp.array([1.5], dtype=wp.float64)).dtype == jnp.float32
+    with jax.enable_x64(True):
+        assert wp.to_jax(wp.array([1.5], dtype=wp.float64)).dtype == jnp.float64
+    with pytest.raises(TypeError, match="expected an array of this package"):
+        wp.to_jax(np.ones(3))
+
+
+def test_types_and_devices():
+    names = [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+    ]
+    for name in names:
+        there = getattr(jnp, "bool_" if name == "bool" else name)
+        assert wp.dtype_to_jax(getattr(wp, name)) is there and wp.dtype_from_jax(there) is getattr(wp, name)
+    for wrong in (jnp.complex64, jnp.float8_e5m2):
+        with pytest.raises(TypeError):
+            wp.dtype_from_jax(wrong)
+    with pytest.raises(TypeError, match="more dimensions"):
+        wp.dtype_to_jax(wp.vec3)
+    device = jax.devices("cpu")[0]
+    assert wp.device_from_jax(device) is wp.get_device("cpu") and wp.device_to_jax("cpu") is device
+    with pytest.raises(TypeError, match="expected a device of JAX"):
+        wp.device_from_jax("cpu")
+
+
+def test_numbers_below_the_normal_ones_stay():
+    """The threads of XLA flush them to zero; launches there give the bits of other launches."""
+    tiny = np.float32([1e-40, -3e-42])
+    out = wp.zeros(2, dtype=float)
+    wp.launch(scale, 2, [tiny, 0.5], [out])
+    found = np.asarray(jax.jit(wp.jax_kernel(scale))(tiny, 0.5)[0])
+    assert found.tobytes() == out.numpy().tobytes() and (found != 0).all()
+
+
+def test_ten_thousand_conversions_leak_nothing():
+    import resource
+
+    x, y = jnp.ones(1 << 18), wp.zeros(1 << 18, dtype=float)
+
+    def convert(count):
+        for _ in range(count):
+            wp.from_jax(x), wp.to_jax(y)
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = convert(500)
+    assert convert(10_000) - before < 50_000  # kilobytes; copies would take 20 million
