@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build demo test test-interop test-paddle check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -28,17 +28,28 @@ help:  ## list the targets
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
 	touch $@
 
+# The page of the studio, with Node from PyPI and the packages that studio/package-lock.json names.
+PAGE := omni/warp_core/studio/page/index.html
+studio: $(PAGE)  ## build the page of the studio
+
+$(PAGE): .venv/built studio/package-lock.json studio/index.html studio/vite.config.ts $(shell find studio/src -type f)
+	$(BIN)/python -m tools.studio_page
+
 demo: build  ## play a sample scene, whose kernels are in its nodes, and draw the result
 	mkdir -p $(DEMO)
 	$(BIN)/omni-warp play data/scenes/wave.usda -o $(DEMO)/wave.usdc --trust
 	$(BIN)/omni-warp preview $(DEMO)/wave.usdc --frame 30 -o $(DEMO)/wave.png
 	@echo "The result is $(DEMO)/wave.usdc; a picture of it is $(DEMO)/wave.png"
 
+# The browser of tests, under the names that distributions give it; CHROMIUM names another one.
+CHROMIUM ?= $(firstword $(shell command -v chromium chromium-browser google-chrome 2>/dev/null))
+
 # With byte code in a folder of its own, also where the environment forbids to write any. Without it each of the hundreds
 # of processes that tests start would compile the package's sources first.
 test: export PYTHONDONTWRITEBYTECODE =
 test: export PYTHONPYCACHEPREFIX = $(CURDIR)/build/bytecode
-test: build  ## run all tests on the CPU
+test: build studio  ## run all tests on the CPU, and those of the studio in a browser
+	$(if $(CHROMIUM),,@echo "NO BROWSER: install Chromium, or the tests of the page of the studio are left out" >&2)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Environments of their own for frameworks, which also see the packages of .venv, the native module included. A framework
@@ -56,6 +67,9 @@ test-interop: .venv-interop/tools  ## set up PyTorch, JAX and MPI, and run the t
 
 test-paddle: .venv-paddle/tools  ## the same with Paddle, which takes 1.1 GB
 	OMNI_WARP_INTEROP=paddle .venv-paddle/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
+
+test-browser: build studio  ## run the tests of the studio in a real browser
+	OMNI_WARP_CHROMIUM="$(CHROMIUM)" $(BIN)/python -m pytest tests/browser
 
 # The tests also fail where generated stubs and pages are not those of the source.
 check: lint test  ## everything that must pass before a commit: lint, types, tests, generated files up to date
@@ -123,12 +137,13 @@ extension: build  ## put the extension for Kit together, in build/exts
 docs: build  ## write what is generated from the source: reference pages, type stubs, pages of errors and nodes
 	$(BIN)/python -m tools.docs
 
-lint: build  ## check style, types and English: ruff, mypy, clang-format, tools/english.py
+lint: build  ## check style, types and English: ruff, mypy, clang-format, tools/english.py, and the page of the studio
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(BIN)/python -m tools.english
+	$(BIN)/python -m tools.studio_page check
 
 format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/ruff check --fix-only .
@@ -136,4 +151,4 @@ format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv .venv-interop .venv-paddle build omni/warp_core/_native*.so
+	rm -rf .venv .venv-interop .venv-paddle build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules

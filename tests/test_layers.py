@@ -55,7 +55,7 @@ RANKS = (
     ("nodes.live_session",),
     ("nodes.play",),
     ("nodes",),
-    ("cli_arguments", "kit"),
+    ("cli_arguments", "kit", "studio"),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
@@ -74,12 +74,14 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "volumes", "interop", "usd", "render", "nodes", "cli.py"),
+        *("geometry", "volumes", "interop", "usd", "render", "nodes", "studio", "cli.py"),
     ),
-    "pxr": ("usd", "render", "nodes"),
+    "pxr": ("usd", "render", "nodes", "studio"),
     "PIL": ("usd", "cli.py"),
     "rich": ("nodes", "autograd/gradcheck_report.py", "cli.py", "devices/progress.py"),
+    "starlette": ("studio",),
     "tomli": ("nodes/extensions",),
+    "uvicorn": ("studio",),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),

@@ -42,7 +42,8 @@ def _load(name: str) -> ModuleType:
             return importlib.import_module(f"{__package__}.{name}")
     except ModuleNotFoundError as error:
         package = {"pxr": "usd-core", "PIL": "pillow"}.get(error.name or "", error.name)
-        text = f"this command needs {package}; install it with: pip install 'omni-warp-core[usd]'"
+        extra = "usd" if package in ("usd-core", "pillow", "rich") else "studio"
+        text = f"this command needs {package}; install it with: pip install 'omni-warp-core[{extra}]'"
         raise _Stop(USAGE, text) from error
 
 
@@ -280,6 +281,23 @@ def _nodes(options: argparse.Namespace) -> int:
     return OK
 
 
+def _studio(options: argparse.Namespace) -> int:
+    stage, command = _load("usd.stage"), _load("studio.command")
+    _check_device(options.device)
+    try:
+        command.run(
+            options.scene, options.port, options.device, not options.no_browser,
+            lambda address: print(f"The studio is at {address}\nCtrl-C ends it.", flush=True),
+        )  # fmt: skip
+    except stage.StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except command.NotBuiltError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"port {options.port} cannot be opened: {error.strerror or error}") from None
+    return OK
+
+
 def _info(options: argparse.Namespace) -> int:
     device = importlib.import_module(f"{__package__}.devices.device")
     print(f"omni-warp-core {config.version}, Python {sys.version.split()[0]}")
@@ -299,6 +317,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "volume": _volume,
     "ogn": _ogn,
     "nodes": _nodes,
+    "studio": _studio,
     "info": _info,
 }
 READS_SCENES = ("play", "preview", "graph")  # in a child process: USD may not survive a damaged file

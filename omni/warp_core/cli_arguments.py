@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         _volume_options,
         _ogn_options,
         _nodes_options,
+        _studio_options,
     ):
         options(add)
     add("info", "show devices, the kernel cache and versions")
@@ -169,6 +170,14 @@ def _convert_options(add: Add) -> None:
 def _volume_options(add: Add) -> None:
     volume = add("volume", "list the grids of a volume file: types, active voxels, sizes (`preview` draws them)")
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
+
+
+def _studio_options(add: Add) -> None:
+    studio = add("studio", "edit the graphs and kernels of a scene in the browser, and see the result at once")
+    studio.add_argument("scene", metavar="SCENE", help="USD file to edit")
+    studio.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    studio.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    studio.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
 
 
 def _nodes_options(add: Add) -> None:

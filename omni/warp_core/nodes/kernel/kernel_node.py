@@ -30,6 +30,7 @@ from .kit_code import consented_text
 from .node_values import Attributes, NodeValues, dynamic
 from .program import Program, Request, uses_to_run
 
+RUNS_ON = "the new text does not compile, so the last good one runs on"
 _DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
 
 
@@ -150,7 +151,7 @@ def _take(db: Any, state: KernelState, done: Compilation) -> None:
         for text in done.program.warnings:
             db.log_warning(text)
     elif state.program is not None:
-        db.log_warning(f"the new text does not compile, so the last good one runs on: {done.error}")
+        db.log_warning(f"{RUNS_ON}: {done.error}")
 
 
 def settled_run(db: Any, state: KernelState) -> Run | None:

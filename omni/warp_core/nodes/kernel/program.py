@@ -83,6 +83,11 @@ def uses_to_run(text: str, kernels: Sequence[str]) -> tuple[KernelUse, ...]:
     return chosen(uses_of(text), kernels)
 
 
+def kernels_of(request: Request, uses: tuple[KernelUse, ...]) -> list[Any]:
+    """Run the text of a request, in plain style, and return its kernels without compiling them. Raises ProgramError."""
+    return _kernels(request, uses, text_namespace())
+
+
 def _built(request: Request) -> Program:
     uses = uses_to_run(request.text, request.kernels)
     namespace = text_namespace()

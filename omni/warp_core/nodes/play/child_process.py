@@ -134,6 +134,12 @@ def stops_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def end_with_parent() -> None:
+    """Let the kernel of the system kill this process when its parent is gone."""
+    with contextlib.suppress(OSError, AttributeError):  # where there is no prctl, a child outlives a killed parent
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def run(task: Callable[[], int], read_seconds: float = 0.0, node_seconds: float = 0.0) -> Ending:
     """Run `task` in a child whose exit code is its result; returns in the parent. SIGTERM asks the child to stop.
 
@@ -160,8 +166,7 @@ def run(task: Callable[[], int], read_seconds: float = 0.0, node_seconds: float 
 
 def _in_child(task: Callable[[], int]) -> NoReturn:
     _children[:] = [os.getpid()]
-    with contextlib.suppress(OSError, AttributeError):  # where there is no prctl, a child outlives a killed parent
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to both; the parent makes one SIGTERM of it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
     code = 1

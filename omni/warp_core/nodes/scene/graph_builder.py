@@ -66,6 +66,13 @@ class GraphBuilder:
         prim = stage.DefinePrim(path, "OmniGraph")
         _author(prim, "evaluator:type", "token", evaluator, custom=False)
 
+    @classmethod
+    def over(cls, stage: Usd.Stage, path: str, registry: node_registry.Registry) -> GraphBuilder:
+        """Return a builder that extends the graph at `path` and leaves its evaluator as it is."""
+        builder = cls.__new__(cls)
+        builder.stage, builder.path, builder._registry = stage, path, registry
+        return builder
+
     def node(self, name: str, type_name: str, /, **values: Any) -> str:
         """Add a node and return its path.
 

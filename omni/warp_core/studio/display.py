@@ -1,0 +1,221 @@
+"""The geometry to draw: what the scene holds, with the results of the last frame over it.
+
+`Display` takes the results of a session as values in a layer of its own. Above the scene, this layer gives the stage
+that the pictures' readers understand. `Display.update` returns the arrays of the prims that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pxr import Sdf, Usd, UsdGeom
+
+from ..usd.output_layer import SampleLayer
+from ..usd.pictures.camera import stage_view
+from ..usd.pictures.drawables import GREY
+from ..usd.pictures.drawn_volumes import VolumeLoader
+from ..usd.pictures.pieces import Piece, Pieces
+from ..usd.stage import StageError
+
+MOST_PRIMS = 20_000
+MOST_ELEMENTS = 1 << 24  # vertices and points that a page is given
+_FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors", "radii")
+
+
+@dataclass
+class Shape:
+    """Arrays of one prim in its own space, and its transform for column vectors."""
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    matrix: np.ndarray = field(default_factory=lambda: np.identity(4))
+
+
+@dataclass
+class Update:
+    """Changes since the last update: new arrays by prim and name, transforms, and all prims there are to draw."""
+
+    arrays: dict[str, dict[str, np.ndarray]]
+    matrices: dict[str, list[float]]
+    prims: list[str]
+
+
+class Display(SampleLayer):
+    """The results of the last frame as values over a scene."""
+
+    def __init__(self, scene: Usd.Stage):
+        super().__init__()
+        self._scene = scene
+        self.warnings: list[str] = []
+        self._shapes: dict[str, Shape] = {}
+        self._pieces = Pieces(VolumeLoader(lambda text: None))
+        root = Sdf.Layer.CreateAnonymous(".usda")
+        root.subLayerPaths = [
+            self._layer.identifier,
+            scene.GetSessionLayer().identifier,
+            scene.GetRootLayer().identifier,
+        ]
+        for name in ("upAxis", "metersPerUnit", "timeCodesPerSecond"):
+            if scene.HasAuthoredMetadata(name):
+                root.pseudoRoot.SetInfo(name, scene.GetMetadata(name))
+        self.stage = Usd.Stage.Open(root)
+        self._changed: set[str] = set()
+        self._varying: set[str] = set()  # prims with values that change with time
+        self._is_stale = True
+        self._is_animated = False
+
+    def clear(self) -> None:
+        """Forget all results: what is drawn is the scene as authored."""
+        with Sdf.ChangeBlock():
+            self._layer.Clear()
+        self._attributes.clear()
+        self._prims.clear()
+        self._is_stale = True
+
+    def set_uniform(self, prim: str, name: str, type_name: str, value: Any) -> None:
+        """Take a value of the current frame."""
+        self.set(prim, name, type_name, value, 0.0)
+
+    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
+        """Take a value of the current frame."""
+        self._layer.GetAttributeAtPath(self.declare(prim, name, type_name)).default = value
+        self._changed.add(prim)
+        self._is_stale |= name.startswith("xformOp") or name == "visibility"
+
+    def define(self, prim: str, type_name: str) -> None:
+        """Make a prim exist."""
+        super().define(prim, type_name)
+        self._is_stale = True
+
+    def show(self, prim: str, visible: bool) -> None:
+        """Let a prim be visible from now on, or no longer."""
+        self.set(prim, "visibility", "token", "inherited" if visible else "invisible", 0.0)
+
+    def block(self, prim: str, name: str) -> None:
+        """Let an attribute have no value from now on."""
+        spec = self._layer.GetAttributeAtPath(Sdf.Path(prim).AppendProperty(name))
+        if spec is not None:
+            spec.default = Sdf.ValueBlock()
+        self._changed.add(prim)
+
+    def refresh(self) -> None:
+        """Read everything anew with the next update, as the scene has changed."""
+        self._is_stale = True
+
+    def view(self, time: Usd.TimeCode) -> dict[str, Any]:
+        """Return the camera to begin with, and the axis that points up."""
+        found = stage_view(self.stage, time, 16 / 9)
+        up = UsdGeom.GetStageUpAxis(self.stage)
+        return {"up": str(up), "camera": None if found is None else _camera(self.stage, time)}
+
+    @np.errstate(all="ignore")
+    def update(self, time: Usd.TimeCode) -> Update:
+        """Return what changed since the last update. A prim that cannot be read is left out, with a warning."""
+        if self._is_stale or self._is_animated:
+            prims = self._find(time)
+        else:
+            prims = {path: self.stage.GetPrimAtPath(path) for path in self._shapes}
+        known = set() if self._is_stale else self._shapes.keys() - self._changed - self._varying
+        if self._is_stale:
+            self._pieces = Pieces(VolumeLoader(lambda text: None))
+            self._varying = {path for path, prim in prims.items() if _varies(prim)}
+            self._is_animated = any(_moves(prim) for prim in prims.values())
+        arrays, matrices = {}, {}
+        cache = UsdGeom.XformCache(time)
+        self._shapes = {path: self._shapes.get(path) or Shape() for path in prims}
+        for path, prim in prims.items():
+            if path not in known and (changed := self._read(path, prim, time)):
+                arrays[path] = changed
+            matrix = np.array(cache.GetLocalToWorldTransform(prim), np.float64).T
+            if path in arrays or not np.array_equal(matrix, self._shapes[path].matrix):
+                self._shapes[path].matrix = matrix
+                matrices[path] = matrix.T.reshape(-1).tolist()
+        self._is_stale = False
+        self._changed.clear()
+        return Update(arrays, matrices, list(self._shapes))
+
+    def _find(self, time: Usd.TimeCode) -> dict[str, Usd.Prim]:
+        found = {}
+        for prim in self.stage.Traverse():
+            if prim.IsA(UsdGeom.Gprim) and _is_visible(prim, time):
+                found[str(prim.GetPath())] = prim
+                if len(found) >= MOST_PRIMS:
+                    self._warn(f"the scene has more than {MOST_PRIMS} prims to draw; the rest is left out")
+                    break
+        return found
+
+    def _read(self, path: str, prim: Usd.Prim, time: Usd.TimeCode) -> dict[str, np.ndarray]:
+        """Return the arrays of a prim that are not as before."""
+        try:
+            piece = self._pieces.of(prim, time)
+        except StageError as error:
+            self._warn(str(error))
+            piece = None
+        shape = self._shapes[path]
+        new = {} if piece is None else dict(_arrays(piece))
+        if sum(len(array) for array in new.values()) > MOST_ELEMENTS:
+            self._warn(f"{path} has more than {MOST_ELEMENTS} elements, and is not drawn")
+            new = {}
+        for name in shape.arrays.keys() - new.keys():
+            new[name] = np.zeros((0, 3), np.float32)
+        changed = {n: a for n, a in new.items() if n not in shape.arrays or not np.array_equal(a, shape.arrays[n])}
+        shape.arrays.update(changed)
+        return changed
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def _arrays(piece: Piece) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the arrays of a piece in the form of the page: colors as bytes, the square roots of linear RGB."""
+    for name in _FIELDS:
+        array = getattr(piece, name)
+        if name in ("colors", "point_colors"):
+            count = len(piece.vertices if name == "colors" else piece.points)
+            if not count:
+                continue
+            array = np.broadcast_to(GREY, (1, 3)) if array is None else array
+            array = array[:1] if array.strides[0] == 0 else array  # one colour for all
+            array = np.sqrt(np.clip(np.nan_to_num(array), 0.0, 1.0))
+            array = np.rint(255.0 * array).astype(np.uint8)
+        elif name == "normals" and not array.any():
+            continue
+        if len(array):
+            # a copy: arrays of USD may be those that the next frame writes
+            yield name, np.array(array, np.int32 if name == "triangles" else None)
+
+
+def _is_visible(prim: Usd.Prim, time: Usd.TimeCode) -> bool:
+    imageable = UsdGeom.Imageable(prim)
+    shown = imageable.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
+    return shown and imageable.ComputeVisibility(time) != UsdGeom.Tokens.invisible
+
+
+def _varies(prim: Usd.Prim) -> bool:
+    return any(attribute.ValueMightBeTimeVarying() for attribute in prim.GetAttributes())
+
+
+def _moves(prim: Usd.Prim) -> bool:
+    """True if the transform or the visibility of a prim changes with time."""
+    while prim and not prim.IsPseudoRoot():
+        names = ("visibility", *(n for n in prim.GetAuthoredPropertyNames() if n.startswith("xformOp:")))
+        if any((a := prim.GetAttribute(name)) and a.ValueMightBeTimeVarying() for name in names):
+            return True
+        prim = prim.GetParent()
+    return False
+
+
+def _camera(stage: Usd.Stage, time: Usd.TimeCode) -> dict[str, Any] | None:
+    prim = next((p for p in stage.Traverse() if p.IsA(UsdGeom.Camera)), None)
+    if prim is None:
+        return None
+    camera = UsdGeom.Camera(prim).GetCamera(time)
+    frustum = camera.frustum
+    return {
+        "eye": list(frustum.position),
+        "direction": list(frustum.ComputeViewDirection()),
+        "fov": float(camera.GetFieldOfView(camera.FOVVertical)),
+    }

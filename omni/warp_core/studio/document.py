@@ -1,0 +1,285 @@
+"""The scene as the user edits it: the root layer in memory, undo, saving, and the files it was read from.
+
+Results of the graphs never enter it. A step of undo is the spec of each changed graph before and after; the engine and
+the journal get the same specs, as text. Start with `Document.open` and `edit`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pxr import Sdf, Tf, Usd
+
+from ..nodes.stock import node_registry
+from ..usd.stage import StageError, layer_file, open_stage, quiet, reason
+from .edits import QUIET, EditError, Editor, graph_of, place_of, run
+
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class Patch:
+    """New specs of graphs: their paths, and a layer that holds them as text. A graph that is not in it is removed.
+
+    `is_quiet` tells that nodes and connections are the same as before. `values` and `texts` are what changed then.
+    """
+
+    paths: tuple[str, ...]
+    text: str
+    is_quiet: bool = False
+    values: tuple[tuple[str, Any], ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class _Step:
+    """One step of undo. Steps with the same `key` that follow one another become one."""
+
+    label: str
+    key: str
+    before: Sdf.Layer
+    after: Sdf.Layer
+    paths: tuple[str, ...]
+
+
+@dataclass
+class Document:
+    """A scene that is being edited."""
+
+    path: str
+    stage: Usd.Stage
+    registry: node_registry.Registry = field(default_factory=node_registry.standard)
+    revision: int = 0
+    saved_revision: int = 0
+    _undo: list[_Step] = field(default_factory=list)
+    _redo: list[_Step] = field(default_factory=list)
+    _stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: str) -> Document:
+        """Open a scene. Raises StageError."""
+        document = cls(os.path.abspath(path), open_stage(path).stage)
+        document.stage.SetEditTarget(document.layer)
+        document.note_files()
+        return document
+
+    @property
+    def layer(self) -> Sdf.Layer:
+        """The layer that edits change."""
+        return self.stage.GetRootLayer()
+
+    @property
+    def is_edited(self) -> bool:
+        """True if there is something to save."""
+        return self.revision != self.saved_revision
+
+    @property
+    def undo_label(self) -> str:
+        """The name of the step that `undo` takes back, "" at the beginning."""
+        return self._undo[-1].label if self._undo else ""
+
+    @property
+    def redo_label(self) -> str:
+        """The name of the step that `redo` does again, "" at the end."""
+        return self._redo[-1].label if self._redo else ""
+
+    # Edits.
+
+    def edit(self, edits: list[dict[str, Any]], label: str, key: str = "") -> Patch:
+        """Do some edits as one step. If one of them cannot be done, none is. Raises EditError.
+
+        Steps with the same `key`, such as the letters of a text, are one step of undo.
+        """
+        paths = tuple(dict.fromkeys(graph_of(self.stage, place_of(edit)) for edit in edits))
+        before = _copied(self.layer, paths)
+        editor = Editor(self.stage, self.registry)
+        try:
+            with quiet():
+                for edit in edits:
+                    run(editor, edit)
+        except EditError:
+            _put(before, self.layer, paths)
+            raise
+        after = _copied(self.layer, paths)
+        last = self._undo[-1] if self._undo else None
+        if key and last is not None and last.key == key and last.paths == paths and not self._redo:
+            last.after = after
+        else:
+            self._undo.append(_Step(label, key, before, after, paths))
+            del self._undo[:-MOST_STEPS]
+        self._redo.clear()
+        self.revision += 1
+        return _patch(after, paths, edits)
+
+    def undo(self) -> Patch | None:
+        """Take the last step back."""
+        return self._move_step(self._undo, self._redo, lambda step: step.before)
+
+    def redo(self) -> Patch | None:
+        """Do the last step that was taken back again."""
+        return self._move_step(self._redo, self._undo, lambda step: step.after)
+
+    def _move_step(self, source: list[_Step], target: list[_Step], side: Any) -> Patch | None:
+        if not source:
+            return None
+        step = source.pop()
+        target.append(step)
+        step.key = ""
+        layer = side(step)
+        _put(layer, self.layer, step.paths)
+        self.revision += 1
+        return _patch(layer, step.paths, None)
+
+    def apply(self, patch: Patch) -> None:
+        """Take specs, as from a journal, as one step. Raises EditError."""
+        after = layer_of(patch.text)
+        before = _copied(self.layer, patch.paths)
+        _put(after, self.layer, patch.paths)
+        self._undo.append(_Step("recover", "", before, after, patch.paths))
+        self.revision += 1
+
+    # Files.
+
+    def save(self, texts: dict[str, str]) -> None:
+        """Write the root layer, with other `texts` for some nodes. The file appears whole or not at all.
+
+        Raises:
+            EditError: The file cannot be written, or has changed on disk since it was read.
+        """
+        if self.changed_files():
+            raise EditError("the file has changed on disk since it was read; take it or keep yours first")
+        layer = Sdf.Layer.CreateAnonymous(Path(self.path).suffix)
+        layer.TransferContent(self.layer)
+        for node, text in texts.items():
+            layer.GetAttributeAtPath(f"{node}.inputs:codeStr").default = text
+        part = os.path.join(os.path.dirname(self.path), f".{os.path.basename(self.path)}.{os.getpid()}.part")
+        part += Path(self.path).suffix
+        try:
+            with quiet():
+                if not layer.Export(part, args=_format_arguments(self.layer)):
+                    raise EditError(f"{self.path} cannot be written")
+            os.replace(part, self.path)
+        except (Tf.ErrorException, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else reason(error)
+            raise EditError(
+                f"{self.path} cannot be written: {why}; nothing was lost, and your edits are still here"
+            ) from None
+        finally:
+            Path(part).unlink(missing_ok=True)
+        self.saved_revision = self.revision
+        self.note_files()
+
+    def has_comments(self) -> bool:
+        """True if saving loses comments of the file, which USD does not keep."""
+        if not self.path.endswith(".usda") or self.saved_revision != 0:
+            return False
+        try:
+            lines = Path(self.path).read_text("utf-8", "replace").splitlines()
+        except OSError:
+            return False
+        is_text = False
+        for line in lines[1:]:
+            if not is_text and line.lstrip().startswith("#"):
+                return True
+            is_text ^= (line.count('"""') + line.count("'''")) % 2 == 1
+        return False
+
+    def reload(self) -> None:
+        """Take the files as they are on disk now; undo begins anew. Raises StageError."""
+        with quiet():
+            try:
+                for layer in self.stage.GetUsedLayers():
+                    if not layer.anonymous:
+                        layer.Reload(force=True)
+            except Tf.ErrorException as error:
+                raise StageError(f"{self.path}: not a USD stage that can be read: {reason(error)}") from None
+        self._undo.clear()
+        self._redo.clear()
+        self.revision += 1
+        self.saved_revision = self.revision
+        self.note_files()
+
+    def note_files(self) -> None:
+        """Remember how the files look like on disk."""
+        self._stamps = {path: _stamp(path) for path in self._files()}
+
+    def changed_files(self) -> list[str]:
+        """Return the files that changed on disk since they were read."""
+        return [path for path, stamp in self._stamps.items() if _stamp(path) != stamp]
+
+    def _files(self) -> Iterable[str]:
+        return [path for layer in self.stage.GetUsedLayers() if (path := layer_file(layer)) and os.path.isabs(path)]
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file as it is on disk, "" if it cannot be read."""
+        try:
+            return hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+
+def layer_of(text: str) -> Sdf.Layer:
+    """Return a layer in memory. Raises EditError for a text that USD cannot read."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    try:
+        with quiet():
+            if layer.ImportFromString(text):
+                return layer
+    except Tf.ErrorException:
+        pass
+    raise EditError("the text is no layer of USD")
+
+
+def put(patch: Patch, layer: Sdf.Layer) -> None:
+    """Give a layer the specs of a patch."""
+    _put(layer_of(patch.text), layer, patch.paths)
+
+
+def _copied(layer: Sdf.Layer, paths: Iterable[str]) -> Sdf.Layer:
+    copy = Sdf.Layer.CreateAnonymous(".usda")
+    _put(layer, copy, paths)
+    return copy
+
+
+def _put(source: Sdf.Layer, target: Sdf.Layer, paths: Iterable[str]) -> None:
+    """Make the specs at some paths of a layer those of another one."""
+    with Sdf.ChangeBlock():
+        for path in paths:
+            if source.GetPrimAtPath(path) is not None:
+                present = Sdf.CreatePrimInLayer(target, path)
+                for name in list(present.nameChildren.keys()):  # copies of children take the order of the source
+                    del present.nameChildren[name]
+                Sdf.CopySpec(source, path, target, path)
+            elif (spec := target.GetPrimAtPath(path)) is not None:
+                owner = spec.nameParent or target
+                children = owner.nameChildren if spec.nameParent else target.rootPrims
+                del children[spec.name]
+
+
+def _patch(layer: Sdf.Layer, paths: tuple[str, ...], edits: list[dict[str, Any]] | None) -> Patch:
+    if edits is None or any(edit["do"] not in QUIET for edit in edits):
+        return Patch(paths, layer.ExportToString())
+    values = tuple((e["path"], e["value"]) for e in edits if e["do"] == "set")
+    texts = tuple((e["node"], e["text"]) for e in edits if e["do"] == "code")
+    return Patch(paths, layer.ExportToString(), True, values, texts)
+
+
+def _format_arguments(layer: Sdf.Layer) -> dict[str, str]:
+    """Keep a `.usd` file text or binary, as it is."""
+    if not layer.identifier.endswith(".usd"):
+        return {}
+    with open(layer_file(layer), "rb") as file:
+        return {"format": "usdc" if file.read(8) == b"PXR-USDC" else "usda"}
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,195 @@
+"""Edits of a stage: small functions by name, which `Document.edit` runs as one step of undo.
+
+Each takes the `Editor` and the fields of the request, and raises EditError with a sentence for the user. Specs that the
+root layer defines change in place; what other layers define gets an `over`, or is made inactive in place of a delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pxr import Sdf, Usd
+
+from ..nodes.graph.evaluate import EVALUATORS
+from ..nodes.scene.graph_builder import GraphBuilder
+from ..nodes.scene.graph_loader import output_path
+from ..nodes.stock.node_registry import Registry
+
+POSITION = "ui:nodegraph:node:pos"
+MOST_TEXT = 1 << 20  # characters of a kernel's text, as in a file of code
+
+
+class EditError(Exception):
+    """An edit that cannot be done; the text says why."""
+
+
+@dataclass
+class Editor:
+    """The stage to edit, with its root layer as the target, and the node types."""
+
+    stage: Usd.Stage
+    registry: Registry
+
+    def prim(self, path: str) -> Usd.Prim:
+        """Return the prim of a node or graph. Raises EditError."""
+        found = self.stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
+        if not found or found.GetTypeName() not in ("OmniGraphNode", "OmniGraph"):
+            raise EditError(f"there is no node {path}")
+        return found
+
+    def builder(self, node: str) -> GraphBuilder:
+        """Return a builder for the graph of a node."""
+        return GraphBuilder.over(self.stage, node.rpartition("/")[0], self.registry)
+
+
+def graph_of(stage: Usd.Stage, path: str) -> str:
+    """Return the path of the outermost graph at or above a path, the topmost prim outside of graphs."""
+    prims = Sdf.Path(path).GetPrimPath().GetPrefixes()
+    found = (p for p in prims if (prim := stage.GetPrimAtPath(p)) and prim.GetTypeName() == "OmniGraph")
+    return str(next(found, prims[0]))
+
+
+def _set(editor: Editor, path: str, value: Any) -> None:
+    editor.builder(path.partition(".")[0]).set(path, value)
+
+
+def _code(editor: Editor, node: str, text: str) -> None:
+    if len(text) > MOST_TEXT:
+        raise EditError(f"the text of {node} has more than {MOST_TEXT} characters")
+    editor.builder(node).set(f"{node}.inputs:codeStr", text)
+
+
+def _attribute(editor: Editor, node: str, name: str, type: str, value: Any = None) -> None:
+    if not editor.prim(node).GetProperty(name):
+        editor.builder(node).attribute(node, name, type, value)
+
+
+def _connect(editor: Editor, source: str, target: str) -> None:
+    for path in (source, target):
+        editor.prim(path.partition(".")[0])
+    if source.partition(".")[0] == target.partition(".")[0]:
+        raise EditError("a node cannot take its own output")
+    if graph_of(editor.stage, source) != graph_of(editor.stage, target):
+        raise EditError("a connection between two graphs would never carry a value; use a variable or the stage")
+    editor.builder(target.partition(".")[0]).connect(source, target)
+
+
+def _disconnect(editor: Editor, target: str, source: str = "") -> None:
+    node, _, name = target.partition(".")
+    found = editor.prim(node).GetProperty(name)
+    if isinstance(found, Usd.Relationship):
+        kept = [p for p in found.GetTargets() if source and output_path(str(p)) != source and str(p) != source]
+        found.SetTargets(kept)
+    elif found:
+        found.SetConnections([p for p in found.GetConnections() if source and str(p) != source])
+
+
+def _add(editor: Editor, graph: str, type: str, name: str, position: list[float] | None = None) -> None:
+    editor.prim(graph)
+    path = GraphBuilder.over(editor.stage, graph, editor.registry).node(name, type)
+    if position is not None:
+        _move(editor, {path: position})
+
+
+def _add_graph(editor: Editor, path: str, evaluator: str = "push") -> None:
+    if evaluator not in EVALUATORS:
+        raise EditError(f"evaluator {evaluator!r} is not one of {', '.join(EVALUATORS)}")
+    if editor.stage.GetPrimAtPath(path):
+        raise EditError(f"there is a prim {path} already")
+    GraphBuilder(editor.stage, path, evaluator)
+
+
+def _delete(editor: Editor, nodes: list[str]) -> None:
+    gone = {node for node in nodes if editor.prim(node)}
+    for node in gone:
+        _disconnect_all(editor, node)
+    layer = editor.stage.GetRootLayer()
+    for node in gone:
+        spec = layer.GetPrimAtPath(node)
+        if spec is not None and len(editor.stage.GetPrimAtPath(node).GetPrimStack()) == 1:
+            del spec.nameParent.nameChildren[spec.name]
+        else:
+            editor.stage.GetPrimAtPath(node).SetActive(False)
+
+
+def _disconnect_all(editor: Editor, node: str) -> None:
+    """Cut the connections of other nodes to one that goes."""
+    graph = editor.stage.GetPrimAtPath(graph_of(editor.stage, node))
+    for prim in Usd.PrimRange(graph):
+        if str(prim.GetPath()) == node:
+            continue
+        for prop in prim.GetAuthoredProperties():
+            is_rel = isinstance(prop, Usd.Relationship)
+            paths = prop.GetTargets() if is_rel else prop.GetConnections()
+            kept = [p for p in paths if not p.HasPrefix(node)]
+            if len(kept) < len(paths):
+                (prop.SetTargets if is_rel else prop.SetConnections)(kept)
+
+
+def _rename(editor: Editor, node: str, name: str) -> None:
+    prim = editor.prim(node)
+    if not Sdf.Path.IsValidIdentifier(name):
+        raise EditError(f"{name!r} is not a name for a node: letters, digits and _ only")
+    if editor.stage.GetPrimAtPath(prim.GetPath().ReplaceName(name)):
+        raise EditError(f"there is a node {name} already")
+    namespace = Usd.NamespaceEditor(editor.stage)
+    namespace.RenamePrim(prim, name)
+    can = namespace.CanApplyEdits()
+    if not can or not namespace.ApplyEdits():
+        raise EditError(f"{node} cannot be renamed: {getattr(can, 'whyNot', 'another layer defines it')}")
+
+
+def _move(editor: Editor, positions: dict[str, list[float]]) -> None:
+    for node, place in positions.items():
+        prim = editor.prim(node)
+        attribute = prim.CreateAttribute(POSITION, Sdf.ValueTypeNames.Float2, False, Sdf.VariabilityUniform)
+        attribute.Set((float(place[0]), float(place[1])))
+
+
+def _enable(editor: Editor, node: str, on: bool) -> None:
+    prim = editor.prim(node)
+    if on and not prim.HasAttribute("node:enabled"):
+        return
+    prim.CreateAttribute("node:enabled", Sdf.ValueTypeNames.Bool, True).Set(bool(on))
+
+
+OPERATIONS: dict[str, Callable[..., None]] = {
+    "set": _set,
+    "code": _code,
+    "attribute": _attribute,
+    "connect": _connect,
+    "disconnect": _disconnect,
+    "add": _add,
+    "addGraph": _add_graph,
+    "delete": _delete,
+    "rename": _rename,
+    "move": _move,
+    "enable": _enable,
+}
+# Edits after which the graphs of the engine are still those of the stage, as it takes values and texts by themselves.
+QUIET = {"set", "code", "move"}
+_PLACES = ("node", "graph", "path", "target", "nodes", "positions")  # fields that say which graph an edit changes
+
+
+def place_of(edit: dict[str, Any]) -> str:
+    """Return a path in the graph that an edit changes. Raises EditError."""
+    for name in _PLACES:
+        value = edit.get(name)
+        first = next(iter(value), None) if isinstance(value, (list, dict)) else value
+        if isinstance(first, str) and first.startswith("/") and Sdf.Path.IsValidPathString(first):
+            return first
+    raise EditError("the edit names no place in the scene")
+
+
+def run(editor: Editor, edit: dict[str, Any]) -> None:
+    """Do one edit: its field `do` names it, the others are its arguments. Raises EditError."""
+    fields = dict(edit)
+    name = fields.pop("do", "")
+    if name not in OPERATIONS:
+        raise EditError(f"there is no edit {name!r}")
+    try:
+        OPERATIONS[name](editor, **fields)
+    except (ValueError, TypeError, RuntimeError, AttributeError, IndexError) as error:
+        raise EditError(str(error)) from None

@@ -1,0 +1,268 @@
+"""The engine: a process that evaluates the graphs of a scene for the server, and may crash or hang without harm.
+
+It reads requests, one JSON object each, from a pipe, and answers with records. It runs a text only if the server has
+said that the user agreed to exactly this text. Start with `main`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from pxr import Usd
+
+from .. import config
+from ..nodes.graph.node_graph import Log, Node
+from ..nodes.kernel import program
+from ..nodes.kernel.kernel_bindings import parameters_of
+from ..nodes.kernel.kernel_node import RUNS_ON, KernelState
+from ..nodes.kernel.node_values import Attributes, dynamic
+from ..nodes.kernel.signature import ADDED, REMOVED, Change, Parameter, changes
+from ..nodes.live_session import NodeReport, Session, Settings, SettingsError
+from ..nodes.play import child_process
+from ..nodes.values.attribute_values import ValueTypeError
+from ..usd.stage import StageError, frame_rate
+from .display import Display
+from .document import Patch, put
+from .records import Blob, blob, pack, plain
+
+FRAMES = (1, 100)  # of a scene that says nothing about its range
+MOST_ROWS = 500
+
+
+class Engine:
+    """One scene, and the requests of the server about it."""
+
+    def __init__(self, pipe: Connection):
+        self.pipe = pipe
+        self.agreed: set[str] = set()
+        self.session: Session
+        self.display: Display
+        self.log = Log(lambda text: None)
+        self._compiling: list[KernelState] = []
+
+    def serve(self) -> None:
+        """Answer requests until the server closes the pipe."""
+        while True:
+            while self._compiling and not self.pipe.poll(0.003):
+                self._tell_compiled()
+            request = json.loads(self.pipe.recv_bytes())
+            answer = getattr(self, f"do_{request.pop('do')}")
+            try:
+                answer(**request)
+            except Exception as error:  # the server goes on with the next request
+                told = isinstance(error, (StageError, SettingsError, ValueTypeError))
+                self.send({"is": "failed", "text": str(error) if told else f"{type(error).__name__}: {error}"})
+
+    def send(self, header: dict[str, Any], blobs: list[Blob] | None = None) -> None:
+        """Send a record to the server."""
+        self.pipe.send_bytes(pack(header, blobs or []))
+
+    # Requests.
+
+    def do_open(self, path: str, text: str, texts: dict[str, str], device: str) -> None:
+        """Open a scene; the root layer is `text` unless that is "", and some nodes have other `texts`."""
+        opened = Usd.Stage.Open(path)
+        if text and not opened.GetRootLayer().ImportFromString(text):
+            raise StageError(f"{path}: the edited scene cannot be read")
+        has_range = opened.HasAuthoredTimeCodeRange()
+        settings = Settings(None if has_range else FRAMES, frame_rate(opened), device)
+        self.session = Session.of(opened, settings, self.log, path)
+        self.display = Display(opened)
+        for node, own in texts.items():
+            if self.session.has_code(node):
+                self.session.set_code(node, own)
+        self._tell_opened()
+
+    def do_agree(self, digests: list[str]) -> None:
+        """Run the texts with these digests from now on."""
+        self.agreed.update(digests)
+
+    def do_frame(self, frame: int, again: bool, stamp: int) -> None:
+        """Evaluate up to a frame, or that frame once more, and send what changed."""
+        session = self.session
+        is_open = self._begin()
+        if is_open and again and session.frame == frame:
+            session.again(self.display)
+        elif is_open:
+            if frame < session.next_frame:
+                self.display.clear()
+            session.seek(frame, self.display)
+        else:
+            session.host.store.frame = frame
+        self._send_frame(frame, stamp)
+
+    def do_patch(self, paths: list[str], text: str, is_quiet: bool) -> None:
+        """Take specs that the user edited. They are quiet if the graphs keep their nodes and connections."""
+        put(Patch(tuple(paths), text), self.session.stage.GetRootLayer())
+        if not is_quiet:
+            self.session.reload()
+            self.display.refresh()
+            self._tell_opened()
+
+    def do_value(self, path: str, value: Any) -> None:
+        """Give an input a value."""
+        attribute = self.session.loaded.attribute(path)
+        if attribute is not None:
+            self.session.set(attribute, value)
+
+    def do_code(self, node: str, text: str) -> None:
+        """Give a node another text, to which the user agrees."""
+        if self.session.has_code(node):
+            self.session.set_code(node, text)
+            self.agreed.update(code.digest for code in self.session.codes if code.node == node)
+
+    def do_codes(self) -> None:
+        """Send the texts as they are now."""
+        self._tell_opened()
+
+    def do_signature(self, node: str, text: str, revision: int) -> None:
+        """Send what attributes a text needs that its node has not, and which ones it no longer names."""
+        added, removed = [], []
+        try:
+            for change in _changes(self._node(node), text):
+                if change.kind == ADDED and change.after:
+                    added.append({"name": change.attribute, "type": change.after})
+                elif change.kind == REMOVED:
+                    removed.append(change.attribute)
+        except Exception:
+            pass  # the compilation of the text tells its mistakes
+        self.send({"is": "signature", "node": node, "revision": revision, "added": added, "removed": removed})
+
+    def do_rows(self, path: str, first: int, count: int) -> None:
+        """Send some rows of an array attribute, with its range."""
+        attribute = self.session.loaded.attribute(path)
+        value = attribute.value if attribute is not None else None
+        array = value if isinstance(value, np.ndarray) else np.asarray(value if value is not None else [])
+        is_rows = array.ndim > 0 and array.dtype.kind in "biuf" and bool(attribute and attribute.resolved.is_array)
+        rows = array[first : first + min(count, MOST_ROWS)] if is_rows else np.zeros((0, 1))
+        self.send(
+            {
+                "is": "rows", "path": path, "first": first, "total": len(array) if is_rows else 0,
+                "rows": plain(rows.reshape(len(rows), -1)), **(_range(array) if is_rows else {}),
+            }
+        )  # fmt: skip
+
+    # Answers.
+
+    def _begin(self) -> bool:
+        """Begin the session if the user has agreed to all of its texts."""
+        if self.session.schedule is None and all(code.digest in self.agreed for code in self.session.codes):
+            self.session.begin()
+        elif self.session.schedule is not None and not all(c.digest in self.agreed for c in self.session.codes):
+            self.session.close()
+            self.display.clear()
+        return self.session.schedule is not None
+
+    def _tell_opened(self) -> None:
+        session = self.session
+        codes = [
+            {
+                "node": c.node, "digest": c.digest, "inside": c.is_inside, "files": [path for _, path in c.files],
+                "origin": c.origin, "text": c.text if c.is_inside else "", "size": len(c.data),
+            }
+            for c in session.codes
+        ]  # fmt: skip
+        view = self.display.view(session.host.store.now)
+        self.send(
+            {
+                "is": "opened",
+                "start": session.start,
+                "end": session.end,
+                "fps": session.fps,
+                "codes": codes,
+                "view": view,
+            }
+        )
+
+    def _send_frame(self, frame: int, stamp: int) -> None:
+        update = self.display.update(self.session.host.store.now)
+        blobs = [blob(f"{path}\n{name}", a) for path, arrays in update.arrays.items() for name, a in arrays.items()]
+        is_running = self.session.schedule is not None
+        reports = [_report(r) for r in self.session.reports()] if is_running else []
+        self._compiling = [s for n in self.session.loaded.nodes() if (s := _compiling(n))] if is_running else []
+        warnings = [w for w in self.log.warnings if RUNS_ON not in w]  # the editor marks mistakes of texts
+        messages = (self.log.errors + warnings + self.display.warnings)[-50:]
+        self.send(
+            {
+                "is": "frame", "frame": frame, "stamp": stamp, "exact": self.session.is_exact, "running": is_running,
+                "prims": update.prims, "matrices": update.matrices, "nodes": reports, "log": messages,
+            },
+            blobs,
+        )  # fmt: skip
+
+    def _tell_compiled(self) -> None:
+        if all(state.newest is None or state.newest.is_done for state in self._compiling):
+            self._compiling = []
+            self.send({"is": "compiled"})
+
+    def _node(self, path: str) -> Node:
+        found = self.session.loaded.attribute(f"{path}.inputs:codeStr")
+        if found is None:
+            raise StageError(f"there is no Kernel node {path}")
+        return found.node
+
+
+def _compiling(node: Node) -> KernelState | None:
+    """Return the state of a node that has a text it does not run yet, compiled or not."""
+    state = node.shared_state
+    return state if isinstance(state, KernelState) and state.newest is not None and not state.is_taken else None
+
+
+def _changes(node: Node, text: str) -> list[Change]:
+    """Return the steps from the attributes of a node to those of a text. Runs the module level of the text."""
+    uses = program.uses_to_run(text, node.attributes["inputs:kernels"].value)
+    if any(use.is_struct for use in uses):
+        return []
+    request = program.Request(text, f"{node.path}.inputs:codeStr", (), 0, Attributes({}, {}), "", "cpu")
+    parameters: dict[str, Parameter] = {}
+    for kernel, use in zip(program.kernels_of(request, uses), uses, strict=True):
+        for parameter in parameters_of(kernel, use):
+            written = parameter.name in parameters and parameters[parameter.name].is_written
+            parameters[parameter.name] = parameter if not written else parameters[parameter.name]
+    own = dynamic(_Holder(node))
+    return changes(parameters.values(), own.inputs, own.outputs, own.states)
+
+
+class _Holder:
+    def __init__(self, node: Node):
+        self.node = node
+
+
+def _report(report: NodeReport) -> dict[str, Any]:
+    return {
+        "path": report.path, "ms": report.wall_ms, "failed": report.failed,
+        "diagnostics": report.diagnostics, "status": report.status,
+    }  # fmt: skip
+
+
+def _range(array: np.ndarray) -> dict[str, Any]:
+    """Return least and greatest of the columns of an array, and the number of NaNs."""
+    if not array.size or array.dtype.kind == "b":
+        return {"least": [], "greatest": [], "nan": 0}
+    columns = array.reshape(len(array), -1)
+    with np.errstate(all="ignore"):
+        least, greatest = np.fmin.reduce(columns, 0), np.fmax.reduce(columns, 0)
+    nan = int(np.count_nonzero(np.isnan(array))) if array.dtype.kind == "f" else 0
+    return {"least": plain(least), "greatest": plain(greatest), "nan": nan}
+
+
+def main(descriptor: int, mode: str) -> None:
+    """Run the engine until the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to both; the server closes the pipe
+    child_process.end_with_parent()
+    pipe = Connection(descriptor)
+    config.mode = mode
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, sys.stdout.fileno())  # code in a scene may print
+    serve: Callable[[], None] = Engine(pipe).serve
+    try:
+        serve()
+    except (EOFError, OSError):
+        os._exit(0)  # threads of a scene's code may still run

@@ -1,0 +1,150 @@
+"""The scene as data for the page: graphs, nodes, ports, connections, and the types of nodes that can be added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pxr import Usd
+
+from ..nodes.graph.node_graph import NodeType
+from ..nodes.ogn.ogn_spec import AttributeSpec
+from ..nodes.scene.graph_loader import output_path
+from ..nodes.stock.node_registry import KERNEL, Registry
+from ..nodes.stock.type_listing import all_specs, first_sentence
+from ..nodes.values.attribute_types import EXECUTION, AttributeType, from_sdf, parse
+from ..usd.numpy_conversion import to_numpy
+from ..usd.stage import READ_ERRORS, layer_file
+from .edits import POSITION
+from .records import plain
+
+MOST_SHOWN = 16  # numbers of an array in a field
+MOST_NODES = 20_000
+_PORTS = ("inputs:", "outputs:")
+
+
+def describe(stage: Usd.Stage, registry: Registry) -> dict[str, Any]:
+    """Return the graphs of a stage as the page shows them."""
+    graphs = [_graph(prim, registry) for prim in _outermost(stage)]
+    return {"graphs": graphs, "file": layer_file(stage.GetRootLayer())}
+
+
+def node_types(registry: Registry) -> list[dict[str, str]]:
+    """Return the types of nodes that a user can add."""
+    return [
+        {"name": spec.name, "label": spec.ui_name or spec.name.rpartition(".")[2], "about": first_sentence(spec)}
+        for spec in all_specs(registry)
+    ]
+
+
+def _outermost(stage: Usd.Stage) -> Iterator[Usd.Prim]:
+    prims = iter(stage.Traverse())
+    for prim in prims:
+        if prim.GetTypeName() == "OmniGraph":
+            prims.PruneChildren()
+            yield prim
+
+
+def _graph(graph: Usd.Prim, registry: Registry) -> dict[str, Any]:
+    found = [prim for prim in Usd.PrimRange(graph) if prim.GetTypeName() == "OmniGraphNode"]
+    nodes = [_node(prim, registry) for prim in found[:MOST_NODES]]
+    return {
+        "path": str(graph.GetPath()),
+        "evaluator": _get(graph, "evaluator:type") or "push",
+        "nodes": nodes,
+        "omitted": max(0, len(found) - MOST_NODES),
+    }
+
+
+def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
+    type_name = str(_get(prim, "node:type") or "")
+    node_type = registry.find(type_name)
+    ports = [*_ports(prim, node_type)]
+    is_kernel = node_type is not None and node_type.spec.name == KERNEL
+    position = _get(prim, POSITION)
+    return {
+        "path": str(prim.GetPath()),
+        "name": prim.GetName(),
+        "type": type_name,
+        "label": (node_type.spec.ui_name if node_type else "") or type_name.rpartition(".")[2],
+        "known": node_type is not None,
+        "enabled": _get(prim, "node:enabled") is not False,
+        "position": [float(position[0]), float(position[1])] if position is not None else None,
+        "code": _code(prim) if is_kernel else None,
+        "ports": ports,
+    }
+
+
+def _code(prim: Usd.Prim) -> str | None:
+    """The text of a Kernel node, None if it lies in a file."""
+    if _get(prim, "inputs:codeProvider") == "file":
+        return None
+    return str(_get(prim, "inputs:codeStr") or "")
+
+
+def _ports(prim: Usd.Prim, node_type: NodeType | None) -> Iterator[dict[str, Any]]:
+    declared = node_type.spec.attributes if node_type is not None else {}
+    for spec in declared.values():
+        if spec.name.startswith(_PORTS):
+            yield _port(prim, spec.name, spec.type, spec)
+    for name in prim.GetAuthoredPropertyNames():
+        if name.startswith(_PORTS) and name not in declared:
+            kind = _authored_type(prim, name)
+            if kind is not None:
+                yield _port(prim, name, kind, None)
+
+
+def _authored_type(prim: Usd.Prim, name: str) -> AttributeType | None:
+    prop = prim.GetProperty(name)
+    if isinstance(prop, Usd.Relationship):
+        return parse("target")
+    if prop.GetCustomDataByKey("isExecution"):
+        return EXECUTION
+    return from_sdf(str(prop.GetTypeName()))
+
+
+def _port(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | None) -> dict[str, Any]:
+    port: dict[str, Any] = {
+        "name": name,
+        "type": str(kind) if not kind.is_any else "any",
+        "shape": "exec" if kind.is_execution else "array" if kind.is_array or kind.is_bundle else "value",
+        "sources": _sources(prim, name),
+        "added": spec is None,
+    }
+    if name.startswith("inputs:") and not kind.is_execution and not kind.is_bundle:
+        port |= _value(prim, name, kind, spec)
+    if spec is not None:
+        port["about"] = spec.description
+        if spec.allowed_tokens:
+            port["tokens"] = list(spec.allowed_tokens)
+        port |= {key: plain(v) for key, v in (("min", spec.minimum), ("max", spec.maximum)) if v is not None}
+    return port
+
+
+def _sources(prim: Usd.Prim, name: str) -> list[str]:
+    prop = prim.GetProperty(name)
+    if isinstance(prop, Usd.Relationship):
+        return [found for path in prop.GetTargets() if (found := output_path(str(path)))]
+    return [str(path) for path in prop.GetConnections()] if prop else []
+
+
+def _value(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | None) -> dict[str, Any]:
+    if kind.is_paths:
+        targets = prim.GetRelationship(name).GetTargets() if prim.HasRelationship(name) else []
+        return {"value": [str(path) for path in targets if not output_path(str(path))], "set": bool(targets)}
+    value = _get(prim, name)
+    if value is None:
+        return {"value": plain(spec.default) if spec is not None else None, "set": False}
+    held = to_numpy(value)
+    size = getattr(held, "size", 0)
+    if size > MOST_SHOWN:
+        return {"count": len(held), "set": True}
+    return {"value": plain(held), "set": True}
+
+
+def _get(prim: Usd.Prim, name: str) -> Any:
+    attribute = prim.GetAttribute(name)
+    try:
+        return attribute.Get(Usd.TimeCode.EarliestTime()) if attribute else None
+    except READ_ERRORS:
+        return None

@@ -1,0 +1,106 @@
+import { useEffect, useState } from "react";
+import { Banners } from "./banners";
+import { CodePanel } from "./code_panel";
+import { GraphPanel } from "./graph_panel";
+import { useKeys } from "./keys";
+import { Palette } from "./palette";
+import { Parameters } from "./parameters";
+import { Splitter } from "./splitter";
+import { useStudio } from "./studio";
+import { TimelineBar } from "./timeline_bar";
+import { TopBar } from "./top_bar";
+import { Viewport } from "./viewport";
+
+export type Theme = "dark" | "light";
+
+function systemTheme(): Theme {
+  return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
+}
+
+export function App() {
+  const connection = useStudio((s) => s.connection);
+  const [theme, setTheme] = useState<Theme>(systemTheme);
+  const [palette, setPalette] = useState<"commands" | "nodes" | null>(null);
+  const [help, setHelp] = useState(false);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  useEffect(() => {
+    const query = matchMedia("(prefers-color-scheme: light)");
+    const follow = () => setTheme(systemTheme());
+    query.addEventListener("change", follow);
+    return () => query.removeEventListener("change", follow);
+  }, []);
+  useKeys({
+    openCommands: () => setPalette("commands"),
+    addNode: () => setPalette("nodes"),
+    help: () => setHelp(!help),
+  });
+
+  if (connection === "refused") {
+    return (
+      <main className="refused">
+        <h1>This page has no access to the studio</h1>
+        <p>
+          Open the address that <code>omni-warp studio</code> has printed, with its token.
+        </p>
+      </main>
+    );
+  }
+  return (
+    <div className="studio">
+      <TopBar theme={theme} setTheme={setTheme} toggleHelp={() => setHelp(!help)} />
+      <Banners />
+      <main className="panes">
+        <Splitter direction="row" name="columns" start={0.56}>
+          <Splitter direction="column" name="left" start={0.55}>
+            <Viewport theme={theme} />
+            <GraphPanel theme={theme} addNode={() => setPalette("nodes")} />
+          </Splitter>
+          <Splitter direction="column" name="right" start={0.6}>
+            <CodePanel theme={theme} />
+            <Parameters />
+          </Splitter>
+        </Splitter>
+      </main>
+      <TimelineBar />
+      {palette && <Palette kind={palette} close={() => setPalette(null)} />}
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ["Space", "play or pause"],
+  ["← →", "a frame back or on"],
+  ["Home", "first frame"],
+  ["Shift+A", "add a node"],
+  ["Delete", "delete what is selected"],
+  ["M", "mute the selected node"],
+  ["F", "see everything"],
+  ["Ctrl+Enter", "run the text"],
+  ["F8", "next mistake"],
+  ["Ctrl+S", "save"],
+  ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ["Ctrl+K", "all commands"],
+];
+
+function Help({ close }: { close: () => void }) {
+  return (
+    <div className="overlay" onPointerDown={close}>
+      <section className="dialog" role="dialog" aria-label="Keys">
+        <h2>Keys</h2>
+        <dl className="keys">
+          {KEYS.map(([key, what]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </div>
+  );
+}

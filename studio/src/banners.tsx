@@ -1,0 +1,111 @@
+import { useEffect } from "react";
+import { getState, notify, send, setState, useStudio } from "./studio";
+
+/** What the user has to decide or to know: consent, a crash, a changed file, edits to recover. */
+export function Banners() {
+  const consent = useStudio((s) => s.consent);
+  const engine = useStudio((s) => s.engine);
+  const disk = useStudio((s) => s.disk);
+  const recover = useStudio((s) => s.recover);
+  const connection = useStudio((s) => s.connection);
+  return (
+    <div className="banners" aria-live="polite">
+      {connection === "lost" && (
+        <p className="banner error">The studio is not there any more. Trying again…</p>
+      )}
+      {consent.length > 0 && <Consent />}
+      {engine.suspects.length > 0 && (
+        <p className="banner error">
+          <b>{engine.text === "stopped" ? "Stopped." : `Sorry, ${engine.text}.`}</b> Nothing is lost. The last
+          good kernel runs, and the text of <Names paths={engine.suspects} /> waits until you change it.
+          <button type="button" onClick={() => send("again")}>
+            Run it again
+          </button>
+        </p>
+      )}
+      {disk.changed && (
+        <p className="banner">
+          The file has changed on disk, and you have unsaved edits.
+          <button type="button" onClick={() => send("keep")}>
+            Keep mine
+          </button>
+          <button type="button" onClick={() => send("reload")}>
+            Take theirs
+          </button>
+        </p>
+      )}
+      {recover > 0 && (
+        <p className="banner">
+          The studio ended with {recover} unsaved edit{recover > 1 ? "s" : ""}.
+          <button type="button" className="accent" onClick={() => send("recover", { take: true })}>
+            Bring them back
+          </button>
+          <button type="button" onClick={() => send("recover", { take: false })}>
+            Drop them
+          </button>
+        </p>
+      )}
+      <Notice />
+    </div>
+  );
+}
+
+function Names({ paths }: { paths: string[] }) {
+  return <b>{paths.map((path) => path.split("/").pop()).join(", ")}</b>;
+}
+
+function Consent() {
+  const codes = useStudio((s) => s.consent);
+  const digests = codes.map((code) => code.digest);
+  const outside = codes.filter((code) => !code.inside || code.files.length);
+  return (
+    <div className="banner consent">
+      <p>
+        <b>This scene contains programs.</b> {codes.length === 1 ? "The text of" : "The texts of"}{" "}
+        {codes.slice(0, 6).map((code) => (
+          <button
+            type="button"
+            className="link"
+            key={code.node}
+            onClick={() => setState({ shownCode: code.node })}
+          >
+            {code.node.split("/").pop()}
+          </button>
+        ))}
+        {codes.length > 6 && `and ${codes.length - 6} more `}
+        would run on this machine, with your rights. Read {codes.length === 1 ? "it" : "them"} first; nothing
+        has run.
+        {outside.map((code) => (
+          <span key={code.node} className="dim">
+            {" "}
+            {code.node} reads {[code.inside ? "" : code.origin, ...code.files].filter(Boolean).join(", ")}.
+          </span>
+        ))}
+      </p>
+      <button type="button" className="accent" onClick={() => send("trust", { digests })}>
+        Run now
+      </button>
+      <button type="button" onClick={() => send("trust", { digests, remember: true })}>
+        Always run exactly this
+      </button>
+    </div>
+  );
+}
+
+function Notice() {
+  const notice = useStudio((s) => s.notice);
+  useEffect(() => {
+    if (!notice) return;
+    const timer = setTimeout(() => getState().notice === notice && notify(""), 8000);
+    return () => clearTimeout(timer);
+  }, [notice]);
+  if (!notice) return null;
+  return (
+    <p className="banner notice" role="alert">
+      {notice}
+      <button type="button" aria-label="Close" onClick={() => notify("")}>
+        ×
+      </button>
+    </p>
+  );
+}

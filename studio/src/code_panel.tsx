@@ -1,0 +1,187 @@
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { Annotation, Compartment, EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "react";
+import type { Theme } from "./app";
+import { marks } from "./diagnostics";
+import { getState, setState, typeText, useStudio } from "./studio";
+
+const REST = 300; // milliseconds without a key after which mistakes are shown
+const fromServer = Annotation.define<boolean>();
+const readOnly = new Compartment();
+
+const colors = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword], color: "var(--code-keyword)" },
+  { tag: [tags.comment], color: "var(--dim)", fontStyle: "italic" },
+  { tag: [tags.number, tags.bool], color: "var(--code-number)" },
+  { tag: [tags.string], color: "var(--code-string)" },
+  { tag: [tags.function(tags.definition(tags.variableName)), tags.meta], color: "var(--code-name)" },
+]);
+
+function newEditor(parent: HTMLElement): EditorView {
+  const run = () => {
+    const node = getState().shownCode;
+    if (node) typeText(node, view.state.doc.toString(), true);
+    return true;
+  };
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      extensions: [
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        bracketMatching(),
+        closeBrackets(),
+        indentOnInput(),
+        indentUnit.of("    "),
+        python(),
+        syntaxHighlighting(colors),
+        lintGutter(),
+        readOnly.of(EditorState.readOnly.of(false)),
+        keymap.of([
+          { key: "Mod-Enter", run },
+          { key: "F8", run: nextDiagnostic },
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...historyKeymap,
+          ...searchKeymap,
+          { ...indentWithTab, key: "Mod-]" },
+        ]),
+        EditorView.contentAttributes.of({ "aria-label": "Kernel text" }),
+        EditorView.updateListener.of((update) => {
+          const node = getState().shownCode;
+          const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(fromServer));
+          if (node && update.docChanged && isOwn) typeText(node, update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  return view;
+}
+
+export function CodePanel({ theme }: { theme: Theme }) {
+  const box = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView | null>(null);
+  const shown = useRef<string | null>(null);
+  const node = useStudio((s) => s.shownCode);
+  const texts = useStudio((s) => s.texts);
+  const kernels = useStudio((s) => s.kernels);
+  const consent = useStudio((s) => s.consent);
+  const own = node ? texts[node] : undefined;
+  const kernel = node ? kernels[node] : undefined;
+  const waitsForConsent = consent.some((code) => code.node === node);
+
+  useEffect(() => {
+    if (!box.current) return;
+    const view = newEditor(box.current);
+    editor.current = view;
+    return () => view.destroy();
+  }, []);
+
+  // The text of another node, or a text that the server has changed.
+  useEffect(() => {
+    const view = editor.current;
+    const text = own?.text ?? "";
+    if (!view || (view.state.doc.toString() === text && shown.current === node)) return;
+    shown.current = node;
+    view.dispatch({
+      changes: { from: 0, to: view.state.doc.length, insert: text },
+      annotations: fromServer.of(true),
+    });
+  }, [node, own]);
+
+  useEffect(() => {
+    const isFixed = waitsForConsent || !node;
+    editor.current?.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
+  }, [waitsForConsent, node]);
+
+  // Mistakes of the newest text, after the hands rest; their end is shown at once.
+  useEffect(() => {
+    const view = editor.current;
+    if (!view || (kernel && own && kernel.rev !== own.rev)) return;
+    const found = kernel?.diagnostics ?? [];
+    const show = () => view.dispatch(setDiagnostics(view.state, marks(view.state.doc, found)));
+    const timer = setTimeout(show, found.length ? REST : 0);
+    return () => clearTimeout(timer);
+  }, [kernel, own]);
+
+  return (
+    <section className={`code ${theme}`} aria-label="Kernels">
+      <div className="tabs" role="tablist">
+        {Object.keys(texts).map((path) => (
+          <button
+            type="button"
+            role="tab"
+            key={path}
+            aria-selected={path === node}
+            onClick={() => setState({ shownCode: path, selection: [path] })}
+          >
+            {path.split("/").pop()}
+            {(kernels[path]?.diagnostics.length ?? 0) > 0 && (
+              <span className="dot error" title="has mistakes" />
+            )}
+          </button>
+        ))}
+      </div>
+      <div ref={box} className="editor" />
+      <Status waitsForConsent={waitsForConsent} />
+    </section>
+  );
+}
+
+function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
+  const node = useStudio((s) => s.shownCode);
+  const kernel = useStudio((s) => (node ? s.kernels[node] : undefined));
+  const text = useStudio((s) => (node ? s.texts[node] : undefined));
+  if (!node)
+    return <p className="status dim">No node of this scene has a text. Add a Kernel node with Shift+A.</p>;
+  if (waitsForConsent) return <p className="status warning">Waits for your consent</p>;
+  if (kernel?.waits) {
+    return (
+      <p className="status warning">
+        Waits: {kernel.waits}.
+        <button type="button" onClick={() => typeText(node, text?.text ?? "", true)}>
+          Run (Ctrl+Enter)
+        </button>
+      </p>
+    );
+  }
+  const count = kernel?.diagnostics.length ?? 0;
+  if (count) {
+    const first = kernel?.diagnostics[0];
+    return (
+      <p className="status error" role="status">
+        {count > 1 ? `${count} mistakes. ` : ""}
+        {first?.line ? `Line ${first.line}: ` : ""}
+        {first?.message.split("\n")[0]}
+      </p>
+    );
+  }
+  const { compile_ms = 0, kernel_ms = 0, dims = [] } = kernel?.status ?? {};
+  return (
+    <p className="status good" role="status">
+      {kernel?.status.state ? `Compiled in ${compile_ms.toFixed(0)} ms` : "…"}
+      {dims.length > 0 && (
+        <span className="dim">
+          {" "}
+          · {dims.map((d) => d.join(" × ")).join(", ")} threads in {kernel_ms.toFixed(2)} ms
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,231 @@
+import {
+  applyNodeChanges,
+  Background,
+  type Connection,
+  Controls,
+  type Edge,
+  type EdgeChange,
+  Handle,
+  type NodeChange,
+  type NodeProps,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+} from "@xyflow/react";
+import { memo, useCallback, useEffect, useMemo, useState } from "react";
+import type { Theme } from "./app";
+import { edgesOf, type FlowNode, nodesOf, split } from "./graph_model";
+import { Icon } from "./icons";
+import { deleteSelection } from "./keys";
+import type { Port } from "./messages";
+import { edit, setState, useStudio } from "./studio";
+
+interface Props {
+  theme: Theme;
+  addNode: () => void;
+}
+
+export function GraphPanel(props: Props) {
+  return (
+    <ReactFlowProvider>
+      <GraphView {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+const nodeTypes = { warp: memo(NodeView) };
+
+function GraphView({ theme, addNode }: Props) {
+  const doc = useStudio((s) => s.doc);
+  const selection = useStudio((s) => s.selection);
+  const [chosen, setChosen] = useState(0);
+  const graph = doc?.graphs[Math.min(chosen, doc.graphs.length - 1)];
+  const [nodes, setNodes] = useState<FlowNode[]>([]);
+  const [picked, setPicked] = useState<string[]>([]);
+  const flow = useReactFlow();
+  const edges = useMemo(() => (graph ? edgesOf(graph) : []), [graph]);
+  const shownEdges = useMemo(
+    () => edges.map((edge) => ({ ...edge, selected: picked.includes(edge.id) })),
+    [edges, picked],
+  );
+  const path = graph?.path;
+
+  useEffect(() => {
+    setNodes((before) => {
+      const known = new Map(before.map((node) => [node.id, node]));
+      const fresh = graph ? nodesOf(graph) : [];
+      return fresh.map((node) => ({ ...known.get(node.id), ...node, selected: selection.includes(node.id) }));
+    });
+  }, [graph, selection]);
+  useEffect(() => {
+    if (path) setTimeout(() => flow.fitView({ padding: 0.15, maxZoom: 1 }), 50);
+  }, [path, flow]);
+
+  const change = useCallback(
+    (changes: NodeChange<FlowNode>[]) => setNodes((now) => applyNodeChanges(changes, now)),
+    [],
+  );
+
+  /** Takes wires that are chosen by key. */
+  function pick(changes: EdgeChange[]) {
+    for (const change of changes) {
+      if (change.type === "select")
+        setPicked((now) => now.filter((id) => id !== change.id).concat(change.selected ? change.id : []));
+    }
+  }
+
+  function moved(_: unknown, __: unknown, dragged: FlowNode[]) {
+    const positions = Object.fromEntries(
+      dragged.map((node) => [node.id, [node.position.x, node.position.y]]),
+    );
+    edit("move", { do: "move", positions });
+  }
+
+  function connect({ source, sourceHandle, target, targetHandle }: Connection) {
+    edit("connect", {
+      do: "connect",
+      source: `${source}.${sourceHandle}`,
+      target: `${target}.${targetHandle}`,
+    });
+  }
+
+  function removeEdges(gone: Edge[]) {
+    const ops = gone.map((edge) => ({
+      do: "disconnect",
+      source: `${edge.source}.${edge.sourceHandle}`,
+      target: `${edge.target}.${edge.targetHandle}`,
+    }));
+    if (ops.length) edit("disconnect", ...ops);
+  }
+
+  function select(ids: string[]) {
+    const kernel = graph?.nodes.find((node) => node.path === ids[0] && node.code !== null);
+    setState({ selection: ids, ...(kernel ? { shownCode: kernel.path } : {}) });
+  }
+
+  return (
+    <section className="graph" aria-label="Graph">
+      {(doc?.graphs.length ?? 0) > 1 && (
+        <select aria-label="Graph" value={chosen} onChange={(event) => setChosen(Number(event.target.value))}>
+          {doc?.graphs.map((each, number) => (
+            <option key={each.path} value={number}>
+              {each.path}
+            </option>
+          ))}
+        </select>
+      )}
+      {doc && !graph && (
+        <div className="empty">
+          <p>This scene has no graph.</p>
+          <button
+            type="button"
+            className="accent"
+            onClick={() => edit("add graph", { do: "addGraph", path: "/Graph" })}
+          >
+            Add a graph
+          </button>
+        </div>
+      )}
+      <ReactFlow<FlowNode>
+        nodes={nodes}
+        edges={shownEdges}
+        nodeTypes={nodeTypes}
+        colorMode={theme}
+        onNodesChange={change}
+        onEdgesChange={pick}
+        onNodeDragStop={moved}
+        onNodeClick={(_, node) => {
+          setPicked([]);
+          select([node.id]);
+        }}
+        onEdgeClick={(_, edge) => {
+          setState({ selection: [] });
+          setPicked([edge.id]);
+        }}
+        onPaneClick={(event) => {
+          setPicked([]);
+          setState({ selection: [] });
+          if (event.detail === 2) addNode();
+        }}
+        onSelectionEnd={() => select(nodes.filter((node) => node.selected).map((node) => node.id))}
+        onConnect={connect}
+        deleteKeyCode={null}
+        panActivationKeyCode={null}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") {
+            const focused = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node");
+            if (focused?.dataset.id) select([focused.dataset.id]);
+          }
+          if (event.key !== "Delete" && event.key !== "Backspace") return;
+          event.preventDefault();
+          if (picked.length) removeEdges(edges.filter((edge) => picked.includes(edge.id)));
+          else deleteSelection();
+        }}
+        minZoom={0.1}
+        onlyRenderVisibleElements={nodes.length > 200}
+      >
+        <Background gap={20} size={1} />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  );
+}
+
+function PortRow({ port, side }: { port: Port; side: "in" | "out" }) {
+  const label = split(`.${port.name}`)[1].replace(/^(inputs|outputs):/, "");
+  return (
+    <div
+      className={`port ${side} ${port.shape}`}
+      title={`${label}: ${port.type}${port.about ? `\n${port.about}` : ""}`}
+    >
+      <Handle
+        type={side === "in" ? "target" : "source"}
+        position={side === "in" ? Position.Left : Position.Right}
+        id={port.name}
+        className={port.shape}
+      />
+      <span>{label}</span>
+    </div>
+  );
+}
+
+function NodeView({ data, selected }: NodeProps<FlowNode>) {
+  const { node, inputs, outputs } = data;
+  const ms = useStudio((s) => s.ms[node.path]);
+  const failed = useStudio((s) => s.failed[node.path]);
+  const mistakes = useStudio((s) => s.kernels[node.path]?.diagnostics.length ?? 0);
+  const bad =
+    failed ||
+    (mistakes ? "The text has mistakes; the last good one runs." : "") ||
+    (node.known ? "" : `There is no node type ${node.type} here.`);
+  const rows = Math.max(inputs.length, outputs.length);
+  return (
+    <article
+      className={`node ${selected ? "selected" : ""} ${bad ? "bad" : ""} ${node.enabled ? "" : "muted"}`}
+    >
+      <header>
+        <b>{node.name}</b>
+        {bad ? (
+          <span className="badge error" title={bad}>
+            <Icon name="warning" />
+            <span className="hidden">{bad}</span>
+          </span>
+        ) : (
+          ms !== undefined && <span className="badge">{ms < 0.05 ? "<0.1" : ms.toFixed(1)} ms</span>
+        )}
+      </header>
+      <small>
+        {node.label}
+        {node.enabled ? "" : " · muted"}
+      </small>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+        <div className="row" key={row}>
+          {inputs[row] ? <PortRow port={inputs[row]} side="in" /> : <i />}
+          {outputs[row] ? <PortRow port={outputs[row]} side="out" /> : <i />}
+        </div>
+      ))}
+    </article>
+  );
+}

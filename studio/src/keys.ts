@@ -1,0 +1,81 @@
+import { useEffect } from "react";
+import { edit, findNode, getState, send } from "./studio";
+
+interface Actions {
+  openCommands: () => void;
+  addNode: () => void;
+  help: () => void;
+}
+
+/** True where keys belong to a text or a control. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    Boolean(target.closest("input, textarea, select, .cm-editor, [role=dialog]"))
+  );
+}
+
+export function togglePlay(): void {
+  send(getState().timeline?.playing ? "pause" : "play");
+}
+
+export function step(by: number): void {
+  const timeline = getState().timeline;
+  if (!timeline) return;
+  if (timeline.playing) send("pause");
+  send("seek", { frame: timeline.target + by });
+}
+
+export function deleteSelection(): void {
+  const { selection } = getState();
+  if (selection.length)
+    edit(selection.length > 1 ? "delete nodes" : "delete node", { do: "delete", nodes: selection });
+}
+
+export function muteSelection(): void {
+  const ops = getState().selection.map((node) => ({ do: "enable", node, on: !findNode(node)?.enabled }));
+  if (ops.length) edit("mute", ...ops);
+}
+
+/** The keys of the page; the editor and the graph have more of their own. */
+export function useKeys(actions: Actions): void {
+  useEffect(() => {
+    const controls: Record<string, () => void> = {
+      s: () => send("save"),
+      k: actions.openCommands,
+      z: () => send("undo"),
+      Z: () => send("redo"),
+      y: () => send("redo"),
+    };
+    const plain: Record<string, () => void> = {
+      " ": togglePlay,
+      ArrowLeft: () => step(-1),
+      ArrowRight: () => step(1),
+      Home: () => send("seek", { frame: getState().timeline?.start ?? 0 }),
+      A: actions.addNode,
+      Delete: deleteSelection,
+      Backspace: deleteSelection,
+      m: muteSelection,
+      "?": actions.help,
+    };
+    function press(event: KeyboardEvent) {
+      const typing = isTyping(event.target);
+      const isControl = event.ctrlKey || event.metaKey;
+      if (isControl && typing && event.key.toLowerCase() !== "s" && event.key !== "k") return;
+      if (!isControl && (typing || event.altKey)) return;
+      if (event.key === " " && event.target instanceof HTMLButtonElement) return;
+      if (
+        event.key.startsWith("Arrow") &&
+        event.target instanceof HTMLElement &&
+        event.target.closest(".react-flow__node, [role=slider]")
+      )
+        return;
+      const action = (isControl ? controls : plain)[event.key];
+      if (!action || event.defaultPrevented) return;
+      event.preventDefault();
+      action();
+    }
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  });
+}

@@ -1,0 +1,161 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import { deleteSelection, muteSelection, step, togglePlay } from "./keys";
+import { allNodes, edit, getState, send, setState, useStudio } from "./studio";
+
+interface Entry {
+  label: string;
+  about: string;
+  run: () => void;
+}
+
+const COMMANDS: Entry[] = [
+  { label: "Play or pause", about: "Space", run: togglePlay },
+  { label: "A frame back", about: "←", run: () => step(-1) },
+  { label: "A frame on", about: "→", run: () => step(1) },
+  {
+    label: "First frame",
+    about: "Home",
+    run: () => send("seek", { frame: getState().timeline?.start ?? 0 }),
+  },
+  { label: "Save", about: "Ctrl+S", run: () => send("save") },
+  { label: "Undo", about: "Ctrl+Z", run: () => send("undo") },
+  { label: "Redo", about: "Ctrl+Shift+Z", run: () => send("redo") },
+  { label: "Delete what is selected", about: "Delete", run: deleteSelection },
+  { label: "Mute the selected node", about: "M", run: muteSelection },
+  { label: "Read the file again", about: "gives up unsaved edits", run: () => send("reload") },
+];
+
+/** Adds a node beside the selected one. */
+function addNode(type: string): void {
+  const state = getState();
+  const graph = state.doc?.graphs[0];
+  if (!graph) return;
+  const last = type.split(".").pop() ?? "node";
+  const base = last[0].toLowerCase() + last.slice(1);
+  const taken = new Set(graph.nodes.map((node) => node.name));
+  let name = base;
+  for (let count = 2; taken.has(name); count++) name = `${base}${count}`;
+  const beside = graph.nodes.find((node) => state.selection.includes(node.path)) ?? graph.nodes.at(-1);
+  const place = beside?.position ?? placeOnScreen(beside?.path);
+  const places = graph.nodes
+    .map((node) => node.position ?? placeOnScreen(node.path))
+    .filter((at) => at !== null);
+  const position = freePlace(place ? [place[0] + 240, place[1] + 60] : [0, 0], places);
+  edit(`add ${last}`, { do: "add", graph: graph.path, type, name, position });
+  setState({ selection: [`${graph.path}/${name}`] });
+}
+
+/** Moves a place down until no node lies there. */
+function freePlace([x, y]: number[], taken: number[][]): number[] {
+  let free = y;
+  while (taken.some(([left, top]) => Math.abs(left - x) < 210 && Math.abs(top - free) < 190)) free += 40;
+  return [x, free];
+}
+
+function placeOnScreen(path: string | undefined): [number, number] | null {
+  const element = path
+    ? document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(path)}"]`)
+    : null;
+  const found = element?.style.transform.match(/translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/);
+  return found ? [Number(found[1]), Number(found[2])] : null;
+}
+
+function score(entry: Entry, words: string[]): number {
+  const label = entry.label.toLowerCase();
+  const all = `${label} ${entry.about.toLowerCase()}`;
+  if (!words.every((word) => all.includes(word))) return 0;
+  return words.every((word) => label.includes(word)) ? (label.startsWith(words[0] ?? "") ? 3 : 2) : 1;
+}
+
+export function Palette({ kind, close }: { kind: "commands" | "nodes"; close: () => void }) {
+  const types = useStudio((s) => s.types);
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useRef<HTMLUListElement>(null);
+  const before = useRef(document.activeElement);
+  const entries = useMemo(() => {
+    if (kind === "commands") {
+      const nodes = allNodes(getState()).map((node) => ({
+        label: `Go to ${node.name}`,
+        about: node.label,
+        run: () =>
+          setState({ selection: [node.path], ...(node.code === null ? {} : { shownCode: node.path }) }),
+      }));
+      return [...COMMANDS, ...nodes];
+    }
+    return types.map((type) => ({
+      label: type.label,
+      about: `${type.about} · ${type.name}`,
+      run: () => addNode(type.name),
+    }));
+  }, [kind, types]);
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = entries
+    .map((entry) => ({ entry, rank: score(entry, words) }))
+    .filter(({ rank }) => rank > 0 || !words.length)
+    .sort((a, b) => b.rank - a.rank)
+    .slice(0, 60)
+    .map(({ entry }) => entry);
+
+  useEffect(() => {
+    list.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
+
+  function leave() {
+    close();
+    (before.current as HTMLElement | null)?.focus?.();
+  }
+
+  function choose(entry: Entry | undefined) {
+    leave();
+    entry?.run();
+  }
+
+  function key(event: React.KeyboardEvent) {
+    if (event.key === "Escape") leave();
+    else if (event.key === "Enter") choose(found[at]);
+    else if (event.key === "ArrowDown") setAt(Math.min(found.length - 1, at + 1));
+    else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
+    else return;
+    event.preventDefault();
+  }
+
+  const title = kind === "nodes" ? "Add a node" : "Commands";
+  return (
+    <div className="overlay" onPointerDown={(event) => event.target === event.currentTarget && leave()}>
+      <div className="dialog palette" role="dialog" aria-label={title} onKeyDown={key}>
+        <input
+          // biome-ignore lint/a11y/noAutofocus: the dialog is this field
+          autoFocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={found.length ? `palette-${at}` : undefined}
+          aria-label={title}
+          placeholder={kind === "nodes" ? "Search for a node type" : "Search for a command or node"}
+          value={query}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setAt(0);
+          }}
+        />
+        <ul ref={list} id="palette-list" role="listbox" aria-label={title}>
+          {found.map((entry, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: keys belong to the field above
+            <li
+              key={entry.label + entry.about}
+              id={`palette-${index}`}
+              role="option"
+              aria-selected={index === at}
+              onClick={() => choose(entry)}
+            >
+              <b>{entry.label}</b>
+              <span className="dim">{entry.about}</span>
+            </li>
+          ))}
+        </ul>
+        {!found.length && <p className="status dim">Nothing has these words.</p>}
+      </div>
+    </div>
+  );
+}

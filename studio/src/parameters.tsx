@@ -1,0 +1,283 @@
+import { useEffect, useRef, useState } from "react";
+import { isCompanion } from "./graph_model";
+import type { GraphNode, Port } from "./messages";
+import { edit, findNode, send, useStudio } from "./studio";
+
+export function Parameters() {
+  const selection = useStudio((s) => s.selection);
+  const shownCode = useStudio((s) => s.shownCode);
+  useStudio((s) => s.doc);
+  const node = findNode(selection[0] ?? shownCode ?? undefined);
+  const [tab, setTab] = useState<"values" | "table">("values");
+  return (
+    <section className="parameters" aria-label="Parameters">
+      <div className="tabs" role="tablist">
+        <button type="button" role="tab" aria-selected={tab === "values"} onClick={() => setTab("values")}>
+          Parameters
+        </button>
+        <button type="button" role="tab" aria-selected={tab === "table"} onClick={() => setTab("table")}>
+          Spreadsheet
+        </button>
+        <span className="spread" />
+        {node && <NodeName key={node.path} node={node} />}
+      </div>
+      {!node ? (
+        <p className="status dim">Choose a node to see its values.</p>
+      ) : tab === "values" ? (
+        <Values key={node.path} node={node} />
+      ) : (
+        <Spreadsheet key={node.path} node={node} />
+      )}
+    </section>
+  );
+}
+
+function NodeName({ node }: { node: GraphNode }) {
+  const [name, setName] = useState(node.name);
+  const finish = () => {
+    if (name !== node.name) edit("rename", { do: "rename", node: node.path, name });
+  };
+  return (
+    <input
+      className="name"
+      aria-label="Name of the node"
+      value={name}
+      onChange={(event) => setName(event.target.value)}
+      onBlur={finish}
+      onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+    />
+  );
+}
+
+function Values({ node }: { node: GraphNode }) {
+  const removed = useStudio((s) => s.kernels[node.path]?.removed);
+  const inputs = node.ports.filter(
+    (port) => port.name.startsWith("inputs:") && port.shape !== "exec" && port.name !== "inputs:codeStr",
+  );
+  const own = inputs.filter((port) => node.code === null || (port.added && !isCompanion(port, node.ports)));
+  const others = inputs.filter((port) => !own.includes(port));
+  return (
+    <div className="values">
+      {own.map((port) => (
+        <Field key={port.name} node={node} port={port} isUnused={removed?.includes(port.name)} />
+      ))}
+      {others.length > 0 && (
+        <details>
+          <summary>Settings of the node</summary>
+          {others.map((port) => (
+            <Field key={port.name} node={node} port={port} />
+          ))}
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Field({ node, port, isUnused }: { node: GraphNode; port: Port; isUnused?: boolean }) {
+  const label = port.name.replace("inputs:", "");
+  const hint = `${port.type}${port.about ? `: ${port.about}` : ""}${isUnused ? "\nThe text no longer names it." : ""}`;
+  return (
+    <div className={`field ${isUnused ? "unused" : ""}`} title={hint}>
+      <span className="label">{label}</span>
+      <Control node={node} port={port} label={label} />
+    </div>
+  );
+}
+
+const NUMBER = /^(int|uint|int64|uint64|float|double|half|timecode|uchar)$/;
+
+function Control({ node, port, label }: { node: GraphNode; port: Port; label: string }) {
+  const path = `${node.path}.${port.name}`;
+  const commit = (value: unknown) => edit(`set ${label}`, { do: "set", path, value });
+  if (port.sources.length) return <span className="dim source">← {port.sources[0].split("/").pop()}</span>;
+  if (port.count !== undefined) return <span className="dim">{port.count} elements</span>;
+  if (port.shape === "exec" || port.value === undefined) return <span className="dim">{port.type}</span>;
+  if (port.tokens) {
+    return (
+      <select aria-label={label} value={String(port.value)} onChange={(event) => commit(event.target.value)}>
+        {port.tokens.map((token) => (
+          <option key={token}>{token}</option>
+        ))}
+      </select>
+    );
+  }
+  if (port.type === "bool") {
+    return (
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={Boolean(port.value)}
+        onChange={(event) => commit(event.target.checked)}
+      />
+    );
+  }
+  if (NUMBER.test(port.type)) return <Slider port={port} path={path} label={label} />;
+  return <TextField port={port} commit={commit} label={label} />;
+}
+
+const isWhole = (type: string) => /int|uchar/.test(type);
+
+/** The range of a slider: declared, or around the value. */
+function rangeOf(port: Port, value: number): [number, number] {
+  const reach = Math.max(1, 2 ** Math.ceil(Math.log2(Math.abs(value) * 2 || 1)));
+  return [port.min ?? (value < 0 ? -reach : 0), port.max ?? reach];
+}
+
+function Slider({ port, path, label }: { port: Port; path: string; label: string }) {
+  const given = Number(port.value);
+  const [value, setValue] = useState(given);
+  const [range, setRange] = useState(() => rangeOf(port, given));
+  const live = useRef(given);
+  useEffect(() => {
+    setValue(given);
+    live.current = given;
+    setRange((now) => (given < now[0] || given > now[1] ? rangeOf(port, given) : now));
+  }, [given, port]);
+
+  function drag(next: number) {
+    live.current = next;
+    setValue(next);
+    send("param", { path, value: next });
+  }
+
+  function finish() {
+    if (live.current !== given && Number.isFinite(live.current)) {
+      edit(`set ${label}`, { do: "set", path, value: live.current });
+    }
+  }
+
+  const step = isWhole(port.type) ? 1 : (range[1] - range[0]) / 400;
+  return (
+    <>
+      <input
+        type="range"
+        aria-label={label}
+        min={range[0]}
+        max={range[1]}
+        step={step}
+        value={value}
+        onChange={(event) => drag(Number(event.target.value))}
+        onPointerUp={finish}
+        onKeyUp={finish}
+        onBlur={finish}
+      />
+      <input
+        className="number"
+        aria-label={`${label}, as a number`}
+        inputMode="decimal"
+        value={Number.isFinite(value) ? shortest(value) : String(port.value)}
+        onChange={(event) => {
+          const next = Number(event.target.value);
+          if (!Number.isNaN(next)) drag(next);
+        }}
+        onBlur={finish}
+        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+      />
+    </>
+  );
+}
+
+function shortest(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+function TextField({ port, commit, label }: { port: Port; commit: (value: unknown) => void; label: string }) {
+  const isText = typeof port.value === "string";
+  const given = isText ? String(port.value) : JSON.stringify(port.value);
+  const [text, setText] = useState(given);
+  useEffect(() => setText(given), [given]);
+  function finish() {
+    if (text === given) return;
+    if (isText) return commit(text);
+    try {
+      commit(JSON.parse(text));
+    } catch {
+      setText(given);
+    }
+  }
+  return (
+    <input
+      className="text"
+      aria-label={label}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={finish}
+      onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+    />
+  );
+}
+
+const PAGE = 100;
+
+function Spreadsheet({ node }: { node: GraphNode }) {
+  const arrays = node.ports.filter((port) => port.shape === "array");
+  const [name, setName] = useState(
+    (arrays.find((port) => port.name.startsWith("outputs:")) ?? arrays[0])?.name,
+  );
+  const [first, setFirst] = useState(0);
+  const path = `${node.path}.${name}`;
+  const frame = useStudio((s) => s.timeline?.frame);
+  const rows = useStudio((s) => s.rows);
+  const shown = rows?.path === path ? rows : null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new frame has new rows
+  useEffect(() => {
+    if (name) send("rows", { path, first, count: PAGE });
+  }, [path, name, first, frame]);
+  if (!name) return <p className="status dim">The node has no arrays.</p>;
+  return (
+    <div className="sheet">
+      <p className="status">
+        <select
+          aria-label="Array"
+          value={name}
+          onChange={(event) => {
+            setName(event.target.value);
+            setFirst(0);
+          }}
+        >
+          {arrays.map((port) => (
+            <option key={port.name}>{port.name}</option>
+          ))}
+        </select>
+        {shown && (
+          <span className="dim">
+            {shown.total} rows · least {shown.least.map(number).join(", ")} · greatest{" "}
+            {shown.greatest.map(number).join(", ")}
+            {shown.nan > 0 && <b className="error"> · {shown.nan} NaN</b>}
+          </span>
+        )}
+        <span className="spread" />
+        <button type="button" disabled={first === 0} onClick={() => setFirst(Math.max(0, first - PAGE))}>
+          Back
+        </button>
+        <button
+          type="button"
+          disabled={!shown || first + PAGE >= shown.total}
+          onClick={() => setFirst(first + PAGE)}
+        >
+          On
+        </button>
+      </p>
+      <div className="scroll">
+        <table>
+          <tbody>
+            {shown?.rows.map((row, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
+              <tr key={shown.first + index}>
+                <th scope="row">{shown.first + index}</th>
+                {row.map((cell, column) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+                  <td key={column}>{number(cell)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function number(value: number | string | boolean): string {
+  return typeof value === "number" ? shortest(value) : String(value);
+}

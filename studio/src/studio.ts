@@ -1,0 +1,205 @@
+/** The state of the page, and its connection to the server. Components read it with `useStudio`. */
+
+import { useSyncExternalStore } from "react";
+import type { Code, Doc, Edit, EngineState, GraphNode, Kernel, NodeType, Rows, Timeline } from "./messages";
+import { type FrameRecord, parseRecord, RecordReader } from "./records";
+
+export interface Text {
+  text: string;
+  rev: number;
+}
+
+export interface State {
+  connection: "connecting" | "open" | "refused" | "lost";
+  doc: Doc | null;
+  timeline: Timeline | null;
+  types: NodeType[];
+  kernels: Record<string, Kernel>;
+  texts: Record<string, Text>;
+  consent: Code[];
+  engine: EngineState;
+  disk: { changed: boolean };
+  recover: number;
+  ms: Record<string, number>;
+  failed: Record<string, string>;
+  rows: Rows | null;
+  log: string[];
+  notice: string;
+  selection: string[];
+  shownCode: string | null;
+  rate: number;
+}
+
+let state: State = {
+  connection: "connecting",
+  doc: null,
+  timeline: null,
+  types: [],
+  kernels: {},
+  texts: {},
+  consent: [],
+  engine: { state: "starting", text: "", suspects: [] },
+  disk: { changed: false },
+  recover: 0,
+  ms: {},
+  failed: {},
+  rows: null,
+  log: [],
+  notice: "",
+  selection: [],
+  shownCode: null,
+  rate: 0,
+};
+const listeners = new Set<() => void>();
+
+export function getState(): State {
+  return state;
+}
+
+export function setState(change: Partial<State>): void {
+  state = { ...state, ...change };
+  for (const listener of listeners) listener();
+}
+
+export function useStudio<T>(select: (state: State) => T): T {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => select(state),
+  );
+}
+
+type Frames = (record: FrameRecord) => void;
+let takeFrame: Frames = () => {};
+let socket: WebSocket | null = null;
+let token = "";
+
+/** Calls `take` with each record of the stream of frames. */
+export function onFrame(take: Frames): void {
+  takeFrame = take;
+}
+
+export function send(is: string, fields: Record<string, unknown> = {}): void {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ is, ...fields }));
+}
+
+export function edit(label: string, ...ops: Edit[]): void {
+  send("edit", { ops, label });
+}
+
+export function notify(notice: string): void {
+  setState({ notice });
+}
+
+/** Connects with the token of the address, and takes it out of the address. */
+export function connect(): void {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found) {
+    token = found;
+    sessionStorage.setItem("token", found);
+    history.replaceState(null, "", location.pathname);
+  }
+  token = token || sessionStorage.getItem("token") || "";
+  open();
+}
+
+function open(): void {
+  const url = new URL("ws", location.href);
+  url.protocol = url.protocol.replace("http", "ws");
+  url.hash = "";
+  const own = new WebSocket(url);
+  socket = own;
+  own.onopen = () => own.send(JSON.stringify({ is: "hello", token }));
+  own.onmessage = (event) => receive(JSON.parse(event.data));
+  own.onclose = (event) => {
+    if (event.code === 1008) return setState({ connection: "refused" });
+    setState({ connection: "lost" });
+    setTimeout(open, 1000);
+  };
+}
+
+async function stream(page: string): Promise<void> {
+  const response = await fetch(`frames?page=${page}`, { headers: { Authorization: `Bearer ${token}` } });
+  if (!response.ok || !response.body) return;
+  send("credit", { count: 2 });
+  const reader = response.body.getReader();
+  const records = new RecordReader();
+  let count = 0;
+  let since = performance.now();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    for (const bytes of records.push(value)) {
+      takeFrame(parseRecord(bytes));
+      send("credit");
+      count += 1;
+      const now = performance.now();
+      if (now - since > 500) {
+        setState({ rate: (count * 1000) / (now - since) });
+        count = 0;
+        since = now;
+      }
+    }
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what the server sends is JSON
+type Message = any;
+
+const answers: Record<string, (message: Message) => void> = {
+  hello: (m) => {
+    setState({ connection: "open" });
+    stream(m.page).catch(() => {});
+  },
+  welcome: (m) => setState({ types: m.types }),
+  doc: takeDoc,
+  timeline: (m) => setState({ timeline: m }),
+  kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
+  text: (m) => setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } }),
+  consent: (m) => setState({ consent: m.codes }),
+  engine: (m) => setState({ engine: m }),
+  disk: (m) => setState({ disk: m }),
+  recover: (m) => setState({ recover: m.count }),
+  reloaded: () => {
+    setState({ texts: {}, kernels: {} });
+    notify("The file has changed on disk, and was read again.");
+  },
+  stats: (m) => setState({ ms: m.ms, failed: m.failed }),
+  rows: (m) => setState({ rows: m }),
+  log: (m) => setState({ log: m.lines }),
+  refused: (m) => notify(m.text),
+};
+
+function receive(message: Message): void {
+  answers[message.is]?.(message);
+}
+
+function takeDoc(doc: Doc): void {
+  const nodes = doc.graphs.flatMap((graph) => graph.nodes);
+  const texts: Record<string, Text> = {};
+  for (const node of nodes) {
+    if (node.code !== null) texts[node.path] = state.texts[node.path] ?? { text: node.code, rev: 0 };
+  }
+  const shown = state.shownCode;
+  const shownCode = shown && shown in texts ? shown : (Object.keys(texts)[0] ?? null);
+  const paths = new Set(nodes.map((node) => node.path));
+  setState({ doc, texts, shownCode, selection: state.selection.filter((path) => paths.has(path)) });
+  document.title = `${doc.edited ? "• " : ""}${doc.file.split("/").pop()} – Omni Warp Studio`;
+}
+
+/** Takes a text that the user has typed, and sends it. */
+export function typeText(node: string, text: string, run = false): void {
+  const rev = (state.texts[node]?.rev ?? 0) + 1;
+  setState({ texts: { ...state.texts, [node]: { text, rev } } });
+  send("code", { node, text, rev, run });
+}
+
+export function allNodes(current: State): GraphNode[] {
+  return current.doc?.graphs.flatMap((graph) => graph.nodes) ?? [];
+}
+
+export function findNode(path: string | undefined): GraphNode | undefined {
+  return allNodes(state).find((node) => node.path === path);
+}

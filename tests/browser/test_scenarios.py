@@ -1,0 +1,301 @@
+"""The studio as its users meet it, in a real browser. Numbers in comments are those of the acceptance scenarios."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from pxr import Usd
+
+import omni.warp_core as wp
+from tests.studio_scenes import LIFT, write_scene
+from tests.studio_server import running
+
+from .conftest import Tab
+
+TICK = 1 / 24
+
+
+def test_an_untrusted_scene_is_shown_and_runs_only_after_consent(browser, tmp_path):  # 1
+    canary = tmp_path / "canary"
+    scene = write_scene(tmp_path / "scene.usda", f"open({str(canary)!r}, 'w').close()\n{LIFT}")
+    with running(scene, tmp_path / "settings") as studio:
+        tab = Tab(browser, studio)
+        tab.until_top(0.0)  # the mesh as authored
+        expect(tab.editor).to_contain_text("def lift")
+        expect(tab.page.get_by_text("nothing has run")).to_be_visible()
+        assert not canary.exists()
+        tab.run()
+        tab.until_top(0.5 + TICK)
+        assert canary.exists() and not tab.complaints
+        tab.page.close()
+
+
+def test_a_changed_digit_changes_the_mesh(tab):  # 2
+    tab.until_top(0.5 + TICK)
+    tab.write(LIFT.replace("height + time", "height + 2.0"))
+    tab.until_top(2.5)
+    expect(tab.node("lift").locator(".badge")).to_contain_text("ms")
+    expect(tab.page.get_by_text(re.compile("Compiled in .* ms"))).to_be_visible()
+
+
+@pytest.mark.parametrize("before", ["", "# é 🌊\n", '    # "🌊é" \n'], ids=["plain", "accent and emoji", "indented"])
+def test_a_wrong_name_is_marked_exactly_and_fixed_by_a_click(tab, before):  # 3
+    tab.write(LIFT.replace("height + time", "wp.sqroot(height)").replace("    lifted", before + "    lifted"))
+    mark = tab.page.locator(".cm-lintRange-error")
+    expect(mark).to_have_text("wp.sqroot")
+    expect(tab.node("lift").locator(".badge.error")).to_be_visible()
+    tab.page.get_by_role("button", name="A frame on").click()
+    tab.until_top(0.5 + 2 * TICK)  # the last good kernel
+    mark.hover()
+    tab.page.locator(".cm-diagnosticAction", has_text="wp.sqrt").first.click()
+    expect(mark).to_have_count(0)
+    expect(tab.node("lift").locator(".badge.error")).to_have_count(0)
+    tab.until_top(0.5**0.5)
+
+
+def test_two_mistakes_have_two_marks(tab):  # 4
+    tab.write(LIFT.replace("    lifted", "    a = hight\n    b = tme\n    lifted"))
+    expect(tab.page.locator(".cm-lintRange-error")).to_have_text(["hight", "tme"])
+
+
+def test_a_mistake_in_a_function_also_marks_the_call(tab):  # 4
+    function = "@wp.func\ndef root(x: float) -> float:\n    return wp.sqroot(x)\n\n\n"
+    tab.write(function + LIFT.replace("height + time", "root(height)"))
+    expect(tab.page.locator(".cm-lintRange-error")).to_have_text("wp.sqroot")
+    expect(tab.page.locator(".cm-lintRange-info")).to_have_text("root(height)")
+
+
+def test_typing_at_module_level_runs_nothing_until_told(tab, tmp_path):  # 5
+    victim = tmp_path / "victim"
+    victim.write_text("x")
+    tab.write(LIFT.replace("height + time", "4.0"))
+    tab.until_top(4.0)
+    tab.page.keyboard.press("Control+Home")
+    tab.page.keyboard.type(f"import os\nos.remove({str(victim)!r})\n", delay=5)
+    expect(tab.page.get_by_text("Waits: line 1 imports os")).to_be_visible()
+    tab.page.get_by_role("button", name="A frame on").click()
+    tab.until("omniStudio.frame", 2)
+    assert victim.exists()
+    tab.editor.click()
+    tab.page.keyboard.press("Control+Enter")
+    for _ in range(1200):
+        if not victim.exists():
+            break
+        tab.page.wait_for_timeout(50)
+    assert not victim.exists()
+
+
+def test_a_new_parameter_makes_a_slider_that_moves_the_picture(tab):  # 6
+    tab.write(LIFT.replace("height: float", "height: float, gain: float").replace("height + time", "height + gain"))
+    slider = tab.page.get_by_label("gain", exact=True)
+    slider.wait_for()
+    expect(tab.port("lift", "inputs:gain")).to_be_visible()
+    tab.until_top(0.5)
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    tab.page.mouse.move(box["x"] + 8, middle)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=5)
+    dragged = tab.until("omniStudio.box().max.y", lambda y: y > 0.9)
+    tab.page.mouse.move(box["x"] + box["width"] - 4, middle, steps=5)
+    tab.until("omniStudio.box().max.y", lambda y: y > dragged)
+    tab.page.mouse.up()
+    expect(tab.page.get_by_role("button", name="Undo")).to_have_attribute("title", "set gain")
+    tab.page.get_by_role("button", name="Undo").click()
+    tab.until_top(0.5)
+    expect(tab.page.get_by_role("button", name="Undo")).to_have_attribute("title", "edit code")
+
+
+def drag(tab, source, target):
+    """Draw a wire from one port to another with the mouse."""
+    source.hover()
+    tab.page.mouse.down()
+    box = target.bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=8)
+    tab.page.mouse.up()
+
+
+def edges(tab):
+    """The wires of the graph."""
+    return tab.page.locator(".react-flow__edge")
+
+
+def test_wires_are_drawn_refused_deleted_and_undone(tab):  # 7
+    expect(edges(tab)).to_have_count(3)
+    drag(tab, tab.port("clock", "outputs:time"), tab.port("lift", "inputs:points"))
+    expect(tab.page.get_by_role("alert")).to_contain_text("cannot take")
+    expect(edges(tab)).to_have_count(3)
+    drag(tab, tab.port("clock", "outputs:time"), tab.port("lift", "inputs:height"))
+    expect(edges(tab)).to_have_count(4)
+    tab.until_top(2 * TICK)
+    wire = tab.page.locator('.react-flow__edge[data-id*="inputs:height"]')
+    wire.focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Delete")
+    expect(edges(tab)).to_have_count(3)
+    tab.until_top(0.5 + TICK)
+    tab.page.get_by_role("button", name="Undo").click()
+    expect(edges(tab)).to_have_count(4)
+    tab.until_top(2 * TICK)
+    tab.page.get_by_role("button", name="Undo").click()
+    tab.page.get_by_role("button", name="Redo").click()
+    expect(edges(tab)).to_have_count(4)
+
+
+def test_a_node_is_added_by_search_and_renamed(tab):  # 8, without dropping it on a wire
+    tab.node("clock").click()
+    tab.page.keyboard.press("Shift+A")
+    tab.page.get_by_role("combobox", name="Add a node").fill("read time")
+    tab.page.keyboard.press("Enter")
+    expect(tab.node("readTime")).to_be_visible()
+    tab.node("lift").click()
+    tab.page.get_by_label("Name of the node").fill("rise")
+    tab.page.keyboard.press("Enter")
+    expect(tab.node("rise")).to_be_visible()
+    expect(edges(tab)).to_have_count(3)
+    tab.until_top(0.5 + TICK)
+
+
+def test_a_text_that_ends_the_engine_leaves_page_and_text(tab):  # 9, without "Find out why"
+    text = "import os\nos._exit(3)\n" + LIFT
+    tab.write(text)
+    tab.page.get_by_role("button", name="Run (Ctrl+Enter)").click()
+    expect(tab.page.get_by_text("Nothing is lost")).to_be_visible()
+    expect(tab.editor).to_contain_text("os._exit(3)")
+    tab.page.get_by_role("button", name="A frame on").click()
+    tab.until("omniStudio.frame", 2)
+    tab.until_top(0.5 + 2 * TICK)
+    tab.write(LIFT.replace("height + time", "7.0"))
+    tab.until_top(7.0)
+    expect(tab.page.get_by_text("Nothing is lost")).to_have_count(0)
+
+
+def test_an_endless_kernel_can_be_stopped(tab):  # 10
+    tab.write(LIFT.replace("    lifted", "    while height < 100.0:\n        i += 0\n    lifted"))
+    tab.page.get_by_role("button", name="Stop").click()
+    expect(tab.page.get_by_text("Stopped.", exact=True)).to_be_visible()
+    tab.write(LIFT.replace("height + time", "7.0"))
+    tab.until_top(7.0)
+
+
+def test_playing_and_scrubbing_show_the_frames_of_a_play(tab, scene):  # 11
+    stage = Usd.Stage.Open(str(scene))
+    wanted = {}
+    with wp.usd.play(stage, trust=True) as player:
+        for frame in range(1, 25):
+            player.step()
+            wanted[frame] = np.asarray(player.get("/Sheet.points"), np.float32)
+    tab.page.get_by_role("button", name="Loop").click()
+    tab.page.keyboard.press("Escape")
+    tab.page.locator("canvas").click(position={"x": 5, "y": 300})
+    tab.page.keyboard.press("Space")
+    tab.until("document.querySelector('.frame').textContent", "24")
+    expect(tab.page.get_by_role("button", name="Play")).to_be_visible()
+    for frame in (23, 9, 24, 1):
+        tab.page.get_by_label("Frame", exact=True).fill(str(frame))
+        tab.until("omniStudio.frame", frame)
+        script = "Array.from(omniStudio.shapes.get('/Sheet').mesh.geometry.getAttribute('position').array)"
+        np.testing.assert_array_equal(np.array(tab.page.evaluate(script), np.float32), wanted[frame].reshape(-1))
+
+
+def test_saving_writes_what_a_fresh_studio_shows(browser, tab, scene, tmp_path):  # 12
+    tab.write(LIFT.replace("height + time", "height + 1.5"))
+    tab.until_top(2.0)
+    tab.page.get_by_label("height, as a number").fill("2.5")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(4.0)
+    node = tab.node("write")
+    before = node.bounding_box()
+    node.locator("header").hover()
+    tab.page.mouse.down()
+    tab.page.mouse.move(before["x"] + 60, before["y"] + 60, steps=6)
+    tab.page.mouse.up()
+    tab.page.keyboard.press("Control+s")
+    expect(tab.page.get_by_text("unsaved")).to_have_count(0)
+    saved = scene.read_text()
+    assert "inputs:height = 2.5" in saved and "height + 1.5" in saved and "ui:nodegraph:node:pos" in saved
+    tab.page.get_by_label("height, as a number").fill("3")
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Control+s")
+    for _ in range(600):
+        if scene.read_text() != saved:
+            break
+        tab.page.wait_for_timeout(50)
+    lines = zip(saved.splitlines(), scene.read_text().splitlines(), strict=True)
+    assert [new.strip() for old, new in lines if old != new] == ["custom float inputs:height = 3"]
+    with running(scene, tmp_path / "settings") as studio:
+        other = Tab(browser, studio)  # the user wrote the text, so it is agreed to
+        other.until_top(4.5)
+        expect(other.editor).to_contain_text("height + 1.5")
+        other.page.close()
+
+
+def test_a_file_that_changes_on_disk_is_asked_about(tab, scene):  # 13
+    tab.page.get_by_label("height, as a number").fill("2")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(2 + TICK)
+    scene.write_text(scene.read_text().replace("height + time", "height + 50.0"))
+    tab.page.get_by_role("button", name="Take theirs").click()
+    expect(tab.page.get_by_text("This scene contains programs")).to_be_visible()
+    expect(tab.editor).to_contain_text("height + 50.0")
+    tab.until_top(0.0)
+    tab.run()
+    tab.until_top(50.5)
+
+
+def test_an_edit_in_one_tab_shows_in_the_other(tab, open_tab):  # 14
+    other = open_tab()
+    other.until_top(0.5 + TICK)
+    tab.write(LIFT.replace("height + time", "6.0"))
+    other.until_top(6.0)
+    expect(other.editor).to_contain_text("6.0")
+
+
+def test_a_page_without_the_token_sees_nothing(browser, studio):  # 15; tests/studio has the other refusals
+    page = browser.new_page()
+    page.goto(studio.address)
+    expect(page.get_by_text("This page has no access")).to_be_visible()
+    assert "lift" not in page.content() and "scene.usda" not in page.content()
+    page.close()
+
+
+def test_names_and_errors_are_text_and_no_html(browser, tmp_path):  # 15
+    evil = "<img src=x onerror=alert(1)>"
+    text = f'"""{evil}"""\n{LIFT}'.replace("height + time", f'height + undefined_("{evil}")')
+    scene = write_scene(tmp_path / f"{evil.replace('/', '')}.usda", text.replace('"""', "'''"))
+    with running(scene, tmp_path / "settings") as studio:
+        tab = Tab(browser, studio)
+        tab.page.get_by_role("button", name="Run now").click()
+        expect(tab.page.locator(".cm-lintRange-error").first).to_be_visible()
+        tab.page.locator(".cm-lintRange-error").first.hover()
+        expect(tab.page.locator(".cm-diagnostic").first).to_be_visible()
+        expect(tab.page.locator(".file")).to_contain_text("<img")
+        assert tab.page.locator("img").count() == 0 and not tab.complaints
+        tab.page.close()
+
+
+def test_the_keyboard_alone_adds_edits_plays_and_saves(open_tab, scene):  # 16, without connecting
+    tab = open_tab()
+    page = tab.page
+    tab.until_top(0.0)
+    page.get_by_role("button", name="Run now").focus()
+    page.keyboard.press("Enter")
+    tab.until_top(0.5 + TICK)
+    page.keyboard.press("Shift+A")
+    page.keyboard.type("constant float")
+    page.keyboard.press("Enter")
+    expect(tab.node("constantFloat")).to_be_visible()
+    tab.editor.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(LIFT.replace("height + time", "height + 100.0 * time"))
+    page.keyboard.press("Tab")  # leaves the editor
+    assert not page.evaluate("document.activeElement.closest('.cm-content')")
+    tab.until_top(0.5 + 100 * TICK)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("play")
+    page.keyboard.press("Enter")
+    tab.until("omniStudio.frame", lambda frame: frame > 3)
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("unsaved")).to_have_count(0)
+    assert "100.0 * time" in scene.read_text()

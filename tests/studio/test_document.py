@@ -1,0 +1,205 @@
+"""The document of the studio: edits, undo, saving. Its judge is USD, which opens what was saved."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+from pxr import Sdf, Usd
+
+from omni.warp_core.nodes.stock import node_registry
+from omni.warp_core.studio.document import Document, put
+from omni.warp_core.studio.edits import EditError
+from omni.warp_core.studio.scene_description import describe
+from tests.studio_scenes import write_scene
+
+REGISTRY = node_registry.standard()
+G = "/Graph"
+
+
+@pytest.fixture
+def scene(tmp_path):
+    return write_scene(tmp_path / "scene.usda")
+
+
+@pytest.fixture
+def document(scene):
+    return Document.open(str(scene))
+
+
+def opened(scene):
+    """What a fresh layer has in the file."""
+    return Sdf.Layer.OpenAsAnonymous(str(scene))
+
+
+def names(document):
+    return [node["name"] for node in describe(document.stage, REGISTRY)["graphs"][0]["nodes"]]
+
+
+def sources(document, path):
+    return [str(p) for p in document.stage.GetAttributeAtPath(path).GetConnections()]
+
+
+def edits_of_every_kind(document):
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.0}], "set")
+    document.edit([{"do": "code", "node": f"{G}/lift", "text": "x = 1\n"}], "code")
+    document.edit([{"do": "rename", "node": f"{G}/lift", "name": "raise_"}], "rename")
+    document.edit([{"do": "attribute", "node": f"{G}/raise_", "name": "inputs:gain", "type": "float", "value": 1}], "x")
+    document.edit(
+        [{"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "t", "position": [1, 2]}], "x"
+    )
+    document.edit([{"do": "connect", "source": f"{G}/t.outputs:time", "target": f"{G}/raise_.inputs:gain"}], "connect")
+    document.edit([{"do": "disconnect", "target": f"{G}/raise_.inputs:time"}], "disconnect")
+    document.edit([{"do": "move", "positions": {f"{G}/write": [5, 6]}}], "move")
+    document.edit([{"do": "enable", "node": f"{G}/write", "on": False}], "mute")
+    document.edit([{"do": "delete", "nodes": [f"{G}/read"]}], "delete")
+    return 10
+
+
+def test_undo_takes_every_edit_back_and_redo_does_it_again(document):
+    before = document.layer.ExportToString()
+    texts = [before]
+    count = edits_of_every_kind(document)
+    after = document.layer.ExportToString()
+    for _ in range(count):
+        assert document.undo() is not None
+        texts.append(document.layer.ExportToString())
+    assert texts[-1] == before and document.undo() is None
+    assert len({after, *texts}) == count + 1
+    for _ in range(count):
+        assert document.redo() is not None
+    assert document.layer.ExportToString() == after and document.redo() is None
+
+
+def test_patches_bring_another_layer_to_the_same_state(document):
+    other = Sdf.Layer.CreateAnonymous(".usda")
+    other.TransferContent(document.layer)
+    original = document.edit
+    patches = []
+    document.edit = lambda *given: patches.append(original(*given)) or patches[-1]
+    edits_of_every_kind(document)
+    for patch in patches:
+        put(patch, other)
+    assert other.ExportToString() == document.layer.ExportToString()
+    assert [patch.is_quiet for patch in patches] == [True, True, *[False] * 5, True, False, False]
+
+
+def test_renaming_keeps_connections(document):
+    document.edit([{"do": "rename", "node": f"{G}/lift", "name": "up"}], "rename")
+    assert names(document) == ["read", "clock", "up", "write"]
+    assert sources(document, f"{G}/write.inputs:value") == [f"{G}/up.outputs:lifted"]
+
+
+def test_deleting_cuts_the_connections_of_others(document):
+    document.edit([{"do": "delete", "nodes": [f"{G}/lift"]}], "delete")
+    assert names(document) == ["read", "clock", "write"]
+    assert sources(document, f"{G}/write.inputs:value") == []
+
+
+def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
+    over = tmp_path / "over.usda"
+    over.write_text(f"#usda 1.0\n(\n    subLayers = [@./{scene.name}@]\n)\n")
+    document = Document.open(str(over))
+    document.edit([{"do": "delete", "nodes": [f"{G}/lift"]}], "delete")
+    assert names(document) == ["read", "clock", "write"]
+    document.save({})
+    assert opened(scene).GetPrimAtPath(f"{G}/lift")
+    stage = Usd.Stage.Open(str(over))
+    assert not stage.GetPrimAtPath(f"{G}/lift").IsActive()
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ({"do": "connect", "source": f"{G}/clock.outputs:time", "target": f"{G}/lift.inputs:points"}, "cannot take"),
+        (
+            {"do": "connect", "source": f"{G}/lift.outputs:lifted", "target": f"{G}/lift.inputs:points"},
+            "its own output",
+        ),
+        ({"do": "connect", "source": f"{G}/clock.outputs:tim", "target": f"{G}/lift.inputs:time"}, "no attribute"),
+        ({"do": "connect", "source": f"{G}/clock.outputs:time", "target": "/Sheet.points"}, "there is no node /Sheet"),
+        ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTme", "name": "t"}, "no node type"),
+        ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "lift"}, "there is a prim"),
+        ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "a b"}, "not a name"),
+        ({"do": "rename", "node": f"{G}/lift", "name": "read"}, "there is a node read already"),
+        ({"do": "rename", "node": f"{G}/lift", "name": "1/2"}, "not a name"),
+        ({"do": "set", "path": f"{G}/lift.inputs:height", "value": "high"}, "float needs one number"),
+        ({"do": "set", "path": f"{G}/lift.inputs:hight", "value": 1}, "no attribute"),
+        ({"do": "delete", "nodes": ["/Sheet"]}, "there is no node /Sheet"),
+        ({"do": "code", "node": f"{G}/lift", "text": "x" * (1 << 21)}, "more than"),
+        ({"do": "explode", "node": f"{G}/lift"}, "there is no edit"),
+        ({"do": "set", "value": 1}, "names no place"),
+        ({"do": "set", "path": f"{G}/lift.inputs:height", "vale": 1}, "vale"),
+        ({"do": "move", "positions": {f"{G}/lift": [1]}}, "index"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_edits_that_cannot_be_done_change_nothing(document, edit, words):
+    before = document.layer.ExportToString()
+    with pytest.raises(EditError, match=words):
+        document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 9.0}, edit], "edit")
+    assert document.layer.ExportToString() == before and not document.is_edited
+
+
+def test_one_value_is_one_line_of_the_file(document, scene):
+    document.save({})
+    canonical = scene.read_text().splitlines()
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
+    document.save({})
+    after = scene.read_text().splitlines()
+    assert len(canonical) == len(after)
+    assert [line.strip() for old, line in zip(canonical, after, strict=True) if old != line] == [
+        "custom float inputs:height = 2.5"
+    ]
+
+
+def test_letters_of_a_text_are_one_step(document):
+    for text in ("a", "ab", "abc"):
+        document.edit([{"do": "code", "node": f"{G}/lift", "text": text}], "edit code", f"code:{G}/lift")
+    before = document.stage.GetAttributeAtPath(f"{G}/lift.inputs:codeStr")
+    assert before.Get() == "abc"
+    document.undo()
+    assert "def lift" in before.Get() and document.undo() is None
+
+
+def test_saving_does_not_write_over_changes_of_others(document, scene):
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
+    scene.write_text(scene.read_text() + "\n")
+    with pytest.raises(EditError, match="changed on disk"):
+        document.save({})
+    document.note_files()
+    document.save({})
+    assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(document, scene, monkeypatch):
+    def full(*names):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = scene.read_text()
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(EditError, match=r"No space left.*nothing was lost"):
+        document.save({})
+    assert document.is_edited and document.undo_label == "set"
+    assert scene.read_text() == before and [p.name for p in scene.parent.iterdir()] == [scene.name]
+
+
+def test_comments_that_saving_would_lose_are_told(tmp_path):
+    plain = write_scene(tmp_path / "plain.usda", "# in a text\n")
+    assert not Document.open(str(plain)).has_comments()
+    noted = tmp_path / "noted.usda"
+    noted.write_text(plain.read_text().replace("def Mesh", "# a note\ndef Mesh"))
+    assert Document.open(str(noted)).has_comments()
+
+
+def test_saved_files_play_in_a_fresh_process(document, scene, tmp_path):
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 4.0}], "set")
+    document.save({})
+    target = tmp_path / "out.usda"
+    command = [sys.executable, "-m", "omni.warp_core.cli", "play", str(scene), "-o", str(target), "--trust"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    stage = Usd.Stage.Open(str(target))
+    points = stage.GetAttributeAtPath("/Sheet.points").Get(12)
+    assert points[0][1] == pytest.approx(4.5)

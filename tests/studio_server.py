@@ -1,0 +1,148 @@
+"""A real server of the studio as a process of its own, and a client in Python. Tests of the studio use both."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from websockets.sync.client import connect
+
+from omni.warp_core.studio.records import unpack
+
+PATIENCE = 60.0  # seconds until a condition that never comes true fails a test
+
+
+class Studio:
+    """A running server: its process, address and token."""
+
+    def __init__(self, scene: Path, settings: Path):
+        environment = {**os.environ, "OMNI_WARP_SETTINGS_DIR": str(settings)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "omni.warp_core.cli", "studio", str(scene), "--no-browser"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=environment,
+        )  # fmt: skip
+        assert self.process.stdout is not None and self.process.stderr is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=(\S+)", line)
+        assert found, line + self.process.stderr.read()
+        self.address, self.port, self.token = found[1], int(found[2]), found[3]
+        self.url = f"{self.address}#token={self.token}"
+
+    def kill(self) -> None:
+        """Kill the server as the system does when memory runs out."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """End the server as Ctrl-C does."""
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+@contextlib.contextmanager
+def running(scene: Path, settings: Path) -> Iterator[Studio]:
+    """Run a server for a scene."""
+    studio = Studio(scene, settings)
+    try:
+        yield studio
+    finally:
+        studio.close()
+
+
+class Client:
+    """A page without a browser: it keeps the newest message of each kind, and the arrays of the newest frame."""
+
+    def __init__(self, studio: Studio):
+        self.studio = studio
+        self._stack = contextlib.ExitStack()
+        url = studio.address.replace("http", "ws") + "ws"
+        self.socket = self._stack.enter_context(connect(url, max_size=None, open_timeout=PATIENCE))
+        self.latest: dict[str, dict[str, Any]] = {}
+        self.messages: list[dict[str, Any]] = []
+        self.arrays: dict[str, np.ndarray] = {}
+        self.frames: list[dict[str, Any]] = []
+        self.kernels: dict[str, dict[str, Any]] = {}
+        self.send("hello", token=studio.token)
+        for work in (self._read, self._stream):
+            threading.Thread(target=work, daemon=True).start()
+        self.wait(lambda: self.latest.get("hello"))
+
+    def close(self) -> None:
+        """Close the page."""
+        self._stack.close()
+
+    def send(self, what: str, **fields: Any) -> None:
+        """Send a message."""
+        self.socket.send(json.dumps({"is": what, **fields}))
+
+    def edit(self, *ops: dict[str, Any]) -> None:
+        """Send an edit."""
+        self.send("edit", ops=list(ops), label="edit")
+
+    def wait(self, condition: Callable[[], Any]) -> Any:
+        """Wait until a condition holds, and return what it gave."""
+        end = time.monotonic() + PATIENCE
+        while not (found := condition()):
+            assert time.monotonic() < end, {"latest": self.latest.keys(), "last": self.messages[-8:]}
+            time.sleep(0.01)
+        return found
+
+    def trust(self, remember: bool = False) -> None:
+        """Agree to all texts of the scene."""
+        codes = self.wait(lambda: self.latest.get("consent", {}).get("codes"))
+        self.send("trust", digests=[code["digest"] for code in codes], remember=remember)
+        self.wait(lambda: not self.latest["consent"]["codes"])
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        """The node with a name in the newest document."""
+        nodes = [n for graph in self.latest.get("doc", {"graphs": []})["graphs"] for n in graph["nodes"]]
+        return next((n for n in nodes if n["name"] == name), None)
+
+    def _read(self) -> None:
+        with contextlib.suppress(Exception):  # the connection ends
+            for text in self.socket:
+                message = json.loads(text)
+                self.messages.append(message)
+                self.latest[message["is"]] = message
+                if message["is"] == "kernel":
+                    self.kernels[message["node"]] = message
+
+    def _stream(self) -> None:
+        with contextlib.suppress(httpx.HTTPError, OSError, AssertionError):
+            self.wait(lambda: self.latest.get("hello"))
+            url = f"{self.studio.address}frames?page={self.latest['hello']['page']}"
+            headers = {"Authorization": f"Bearer {self.studio.token}"}
+            with httpx.stream("GET", url, headers=headers, timeout=None) as response:
+                self.send("credit", count=2)
+                rest = b""
+                for chunk in response.iter_bytes():
+                    rest = self._take(rest + chunk)
+
+    def _take(self, rest: bytes) -> bytes:
+        while len(rest) >= 4 and len(rest) >= (length := struct.unpack_from("<I", rest)[0]):
+            header, blobs = unpack(rest[:length])
+            rest = rest[length:]
+            for blob in blobs:
+                self.arrays[blob.key] = np.frombuffer(blob.data, blob.dtype).reshape(blob.shape)
+            self.frames.append(header)
+            with contextlib.suppress(Exception):
+                self.send("credit")
+        return rest
