@@ -41,8 +41,8 @@ struct Task {
     const int64_t* dims;
     wc_context* context;
     int64_t threads, chunk, row;
-    int64_t grain = kGrain;        // chunks are multiples of this many threads
-    CommitOrder* turns = nullptr;      // where the kernel writes logs
+    int64_t grain = kGrain;           // chunks are multiples of this many threads
+    CommitOrder* turns = nullptr;     // where the kernel writes logs
     Privatization* copies = nullptr;  // where cores add to arrays of integers in copies
     std::atomic<int64_t> busy_ns{0};
     std::atomic<bool> stopped{false};  // no other chunk begins

@@ -280,9 +280,12 @@ void bind_record(nb::module_& m) {
     m.def("set_observers", &set_observers, nb::arg("stack"));
     m.def("observers", [] { return observers ? nb::borrow<nb::tuple>(observers) : nb::make_tuple(); });
     m.def("enable_native_recording", [](bool enabled) { callbacks().enabled = enabled; }, nb::arg("enabled"));
-    m.def("fill_on_tape", [](nb::handle a, nb::bytes pattern, bool zero) {
-        return fill_on_tape(a, std::move(pattern), zero ? "zero" : "fill");
-    }, nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
+    m.def(
+        "fill_on_tape",
+        [](nb::handle a, nb::bytes pattern, bool zero) {
+            return fill_on_tape(a, std::move(pattern), zero ? "zero" : "fill");
+        },
+        nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
     m.def(
         "set_recorder",
         [](nb::object record, nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
@@ -290,8 +293,8 @@ void bind_record(nb::module_& m) {
             callbacks() = {std::move(record),    std::move(record_fill),    std::move(abort),   std::move(copy),
                            std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
         },
-        nb::arg("record"), nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"), nb::arg("find_call_site"),
-        nb::arg("package"));
+        nb::arg("record"), nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
+        nb::arg("find_call_site"), nb::arg("package"));
 }
 
 }  // namespace wc
