@@ -33,12 +33,10 @@ def samples(path, name, frames):
 
 SLOW = "@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    n = float(0)\n    while frame >= 2.0:\n"
 SLOW += "        n += 1.0\n        y[0] = n\n    y[0] = frame\n"
-CRASH = (
-    "import ctypes\n@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\nctypes.string_at(0)\n"
-)
-LARGE = "import numpy\n@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\n"
-LARGE += "held = numpy.ones(12_500_000_000)\n"
-LEAVES = "import os\n@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\nos._exit(0)\n"
+KEEP = "@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\n"
+CRASH = f"import ctypes\n{KEEP}ctypes.string_at(0)\n"
+LARGE = f"import numpy\n{KEEP}held = numpy.ones(12_500_000_000)\n"
+LEAVES = f"import os\n{KEEP}os._exit(0)\n"
 ATTRIBUTES = "custom float inputs:frame.connect = </G/time.outputs:frame>\ncustom float outputs:y\n"
 
 
@@ -80,9 +78,8 @@ def test_without_isolation_the_play_ends_with_the_node(make_scene, tmp_path):
 
 
 def test_a_trace_has_every_frame_and_node(make_scene, tmp_path):
-    code = "@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\n"
     trace = tmp_path / "trace.json"
-    scene = make_scene(TIME + kernel(code, ATTRIBUTES))
+    scene = make_scene(TIME + kernel(KEEP, ATTRIBUTES))
     found = command("play", scene, "-o", tmp_path / "out.usda", "--trust", "--profile", trace, tmp_path=tmp_path)
     assert found.returncode == 0, found.stderr
     events = json.loads(trace.read_text())["traceEvents"]
