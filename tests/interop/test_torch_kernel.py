@@ -116,6 +116,7 @@ def test_outputs_of_integers_have_no_gradient():
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of torch's own modules
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # which forward mode of torch itself calls
 def test_second_derivatives_transforms_and_numbers_are_refused():
     op, x, y = wp.torch_kernel(product), leaf(3), leaf(3)
     (g,) = torch.autograd.grad(op(x, y, 1.0).sum(), x, create_graph=True)
