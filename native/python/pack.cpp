@@ -152,6 +152,8 @@ void Plan::pack_foreign(size_t index, PyObject* value, std::byte* to, Pins& pins
             return;  // streams have to wait for each other
     } else if (params[index].dtype->scalar.kind != Kind::None && borrow_buffer(value, memory, view)) {
         pins.add(static_cast<const Py_buffer&>(view));
+        // NumPy has all types, where tensors have few unsigned ones: another type is a mistake.
+        if (memory.scalar != params[index].dtype->scalar) refuse_memory(index, memory, Misfit::Type);
     } else {
         if (pack_converted(index, value, to - params[index].offset, pins, strided)) return;
         bool list = PyList_Check(value) || PyTuple_Check(value);

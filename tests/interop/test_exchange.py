@@ -114,8 +114,10 @@ def test_numbers_of_one_size_stand_for_each_other():
     assert (a.ptr, a.list()) == (numbers.ctypes.data, [2**32 - 1, 2])
     assert wp.from_dlpack(Foreign(np.array([True])), dtype=wp.uint8).list() == [1]
     out = np.zeros(1, np.uint8)
-    wp.launch(first, dim=1, inputs=[np.array([True]), Foreign(out)])
+    wp.launch(first, dim=1, inputs=[Foreign(np.array([True])), Foreign(out)])
     assert out[0] == 1
+    with pytest.raises(TypeError, match="got data of bool"):  # NumPy has all types
+        wp.launch(first, dim=1, inputs=[np.array([True]), Foreign(out)])
     for given, dtype in ((np.int32, float), (np.uint8, bool), (np.int64, int), (np.float32, float)):
         with pytest.raises(TypeError, match="expected elements of"):
             wp.from_dlpack(Foreign(np.zeros(2, given)), dtype=wp.float64 if dtype is float else dtype)
