@@ -639,6 +639,7 @@ def test_arguments_in_the_place_of_dim():
         wp.launch(fresh, [wp.zeros(2, dtype=float)])
 
 
+@pytest.mark.cpu
 def test_a_pointer_to_the_numbers_of_an_array():
     a = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=wp.vec3)
     numbers = a.cptr()

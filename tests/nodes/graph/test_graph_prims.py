@@ -256,10 +256,10 @@ def test_dynamic_execution_outputs_without_custom_data():
 
 
 def test_a_missing_type_is_told_by_path_and_the_rest_plays():
-    gone = node("gone", "action.WhileLoop", "custom uint inputs:execIn.connect = </G/tick.outputs:tick>")
+    gone = node("gone", "action.DanceLoop", "custom uint inputs:execIn.connect = </G/tick.outputs:tick>")
     scene = Scene(graph(TICK, gone, counter("n", "/G/tick.outputs:tick"), evaluator="execution")).play(2)
     (error,) = scene.log.errors
-    assert error.startswith("/G/gone: there is no node type 'omni.graph.action.WhileLoop' in this host")
+    assert error.startswith("/G/gone: there is no node type 'omni.graph.action.DanceLoop' in this host")
     assert scene.value("/G/n.outputs:count") == 2
 
 
