@@ -60,6 +60,13 @@ def _positive(text: str) -> float:
     return number
 
 
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: give one from 1 to 65535, or 0 for a free one")
+    return number
+
+
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Return the options of the command line. `command` names the sub-command. Mistakes leave through SystemExit(2)."""
     return _parser().parse_args(_with_joined_negatives(arguments))
@@ -176,7 +183,7 @@ def _studio_options(add: Add) -> None:
     studio = add("studio", "edit the graphs and kernels of a scene in the browser, and see the result at once")
     studio.add_argument("scene", metavar="SCENE", help="USD file to edit")
     studio.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
-    studio.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    studio.add_argument("--port", type=_port, default=0, metavar="N", help="port on this machine (default: a free one)")
     studio.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
 
 
