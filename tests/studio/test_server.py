@@ -281,6 +281,48 @@ def test_a_new_parameter_makes_a_port_with_a_slider(trusted):
     trusted.wait(near(trusted, 0.5))
 
 
+def test_a_parameter_typed_letter_by_letter_asks_for_nothing_and_adds_one_port(trusted):
+    start = len(trusted.messages)
+    before, after = LIFT.split("lifted: wp")
+    code(trusted, f"{before}glifted: wp{after}")  # a parameter of another name, and a mistake in the body
+    trusted.wait(lambda: trusted.kernels[NODE]["diagnostics"])
+    for length in range(2, len("gain: float, ") + 1):
+        code(trusted, f"{before}{'gain: float, '[:length]}lifted: wp{after}")
+    trusted.wait(lambda: [p for p in trusted.node("lift")["ports"] if p["name"] == "inputs:gain"])
+    added = [p["name"] for p in trusted.node("lift")["ports"] if p["added"]]
+    assert "inputs:gain" in added and not [name for name in added if "glifted" in name]
+    code(trusted, f"{before}gain: float, lifted: wp{after}".replace("height + time", "gain + 4.0"))
+    trusted.wait(near(trusted, 4.0))
+    assert not [m for m in trusted.messages[start:] if m["is"] == "consent" and m["codes"]]
+
+
+def test_a_save_remembers_typed_texts_alone(scene, tmp_path):
+    """The user agreed to the other ones for this time."""
+    settings = tmp_path / "settings"
+
+    def edited(change):
+        with running(scene, settings) as studio:
+            client = Client(studio)
+            client.wait(lambda: "codes" in client.latest.get("consent", {}) and VERTICES in client.arrays)
+            asked = client.latest["consent"]["codes"]
+            if asked:
+                client.trust()
+            change(client)
+            client.send("save")
+            client.wait(lambda: not client.latest["doc"]["edited"])
+            client.close()
+        return bool(asked)
+
+    def type_text(client):
+        client.wait(lambda: client.kernels.get(NODE))
+        code(client, LIFT.replace("height + time", "height + 7.0"))
+        client.wait(near(client, 9.5))
+
+    assert edited(lambda client: client.edit({"do": "set", "path": f"{NODE}.inputs:height", "value": 2.5}))
+    assert edited(type_text)
+    assert not edited(lambda client: client.wait(near(client, 9.5)))
+
+
 def test_frames_are_those_of_a_play(scene, trusted):
     stage = Usd.Stage.Open(str(scene))
     wanted = {}
@@ -403,3 +445,12 @@ def test_scenes_that_cannot_be_read_are_told(tmp_path, text, code, capfd):
         path.write_text(text)
     assert cli.main(["studio", str(path), "--no-browser"]) == code
     assert str(path) in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["99999", "-1"])
+def test_a_port_that_cannot_be_is_told(scene, port, capfd):
+    from omni.warp_core import cli
+
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["studio", str(scene), "--no-browser", f"--port={port}"])
+    assert f"{port} is no port" in capfd.readouterr().err

@@ -18,6 +18,8 @@ import numpy as np
 from pxr import Usd
 
 from .. import config
+from ..compiler import effects
+from ..lang.kernel import Kernel
 from ..nodes.graph.node_graph import Log, Node
 from ..nodes.kernel import program
 from ..nodes.kernel.kernel_bindings import parameters_of
@@ -124,13 +126,16 @@ class Engine:
 
     def do_signature(self, node: str, text: str, revision: int) -> None:
         """Send what attributes a text needs that its node has not, and which ones it no longer names."""
-        added, removed = [], []
+        added: list[dict[str, str]] = []
+        removed: list[str] = []
         try:
-            for change in _changes(self._node(node), text):
-                if change.kind == ADDED and change.after:
-                    added.append({"name": change.attribute, "type": change.after})
-                elif change.kind == REMOVED:
-                    removed.append(change.attribute)
+            kernels, steps = _changes(self._node(node), text)
+            removed = [step.attribute for step in steps if step.kind == REMOVED]
+            found = [{"name": s.attribute, "type": s.after} for s in steps if s.kind == ADDED and s.after]
+            if found:  # a half-typed name is a parameter too, but the text has a mistake then
+                for kernel in kernels:
+                    effects(kernel)
+            added = found
         except Exception:
             pass  # the compilation of the text tells its mistakes
         self.send({"is": "signature", "node": node, "revision": revision, "added": added, "removed": removed})
@@ -215,19 +220,22 @@ def _compiling(node: Node) -> KernelState | None:
     return state if isinstance(state, KernelState) and state.newest is not None and not state.is_taken else None
 
 
-def _changes(node: Node, text: str) -> list[Change]:
-    """Return the steps from the attributes of a node to those of a text. Runs the module level of the text."""
+def _changes(node: Node, text: str) -> tuple[list[Kernel], list[Change]]:
+    """Return the kernels of a text, and the steps from the attributes of a node to those of the text. Runs the module
+    level of the text.
+    """
     uses = program.uses_to_run(text, node.attributes["inputs:kernels"].value)
     if any(use.is_struct for use in uses):
-        return []
+        return [], []
     request = program.Request(text, f"{node.path}.inputs:codeStr", (), 0, Attributes({}, {}), "", "cpu")
     parameters: dict[str, Parameter] = {}
-    for kernel, use in zip(program.kernels_of(request, uses), uses, strict=True):
+    kernels = program.kernels_of(request, uses)
+    for kernel, use in zip(kernels, uses, strict=True):
         for parameter in parameters_of(kernel, use):
             written = parameter.name in parameters and parameters[parameter.name].is_written
             parameters[parameter.name] = parameter if not written else parameters[parameter.name]
     own = dynamic(_Holder(node))
-    return changes(parameters.values(), own.inputs, own.outputs, own.states)
+    return kernels, changes(parameters.values(), own.inputs, own.outputs, own.states)
 
 
 class _Holder:

@@ -75,6 +75,7 @@ class Hub:
         self.texts: dict[str, Text] = {}
         self.codes: list[dict[str, Any]] = []
         self.agreed: set[str] = consented_code.remembered()
+        self.typed: set[str] = set()  # digests of texts that the user typed here; a save remembers them
         self.disk_changed = self.follows = False
         self.state, self.state_text = "starting", ""
         self.suspects: list[str] = []  # nodes whose texts may have ended the engine
@@ -83,7 +84,7 @@ class Hub:
         self.times: dict[str, float] = {}
         self._stamp = 0
         self._has_frame = False  # of the current engine
-        self._is_saved = False  # a save has to remember what the user agreed to
+        self._is_saved = False  # a save has to remember the texts that the user typed
         self._is_dirty = True
         self._asked: float | None = None  # when the engine got a request that it has not answered
         self._code_at_work: str | None = None  # the node whose text the engine looks at
@@ -257,7 +258,7 @@ class Hub:
         self.disk_changed = False
         self._is_saved = True
         if self.engine is not None:
-            self.engine.send(do="codes")  # their digests, of which those that the user agreed to are remembered
+            self.engine.send(do="codes")  # their digests, of which those of typed texts are remembered
         self.broadcast(self._disk())
         self.broadcast(self._doc())
 
@@ -380,6 +381,7 @@ class Hub:
                 self.broadcast({"is": "refused", "text": str(error)})
                 return None
             self.journal.add(patch)
+            self._agree_to_typed(own.newest)
             self._give(patch)
             if not patch.is_quiet and self.engine is not None:
                 self.engine.send(do="code", node=node, text=own.newest)
@@ -428,9 +430,7 @@ class Hub:
         self.view = header["view"]
         if self._is_saved:
             self._is_saved = False
-            typed = {node: own.newest for node, own in self.texts.items() if own.sent == own.revision and not own.waits}
-            self.agreed |= {c["digest"] for c in self.codes if c["inside"] and typed.get(c["node"]) == c["text"]}
-            self._remember({code["digest"] for code in self.codes} & self.agreed)
+            self._remember({code["digest"] for code in self.codes} & self.typed)
         self.target = max(self.range[0], min(self.range[1], self.target))
         if self.state == "starting":
             self._asked = None
@@ -449,6 +449,14 @@ class Hub:
             self.engine.send(do="agree", digests=[c["digest"] for c in self.codes if c["digest"] in self.agreed])
         self.broadcast(self._consent())
         self._touch()
+
+    def _agree_to_typed(self, text: str) -> None:
+        """Note that the user typed a text, before the engine gets it: the session goes on with it."""
+        digest = consented_code.digest(text)
+        self.typed.add(digest)
+        self.agreed.add(digest)
+        if self.engine is not None:
+            self.engine.send(do="agree", digests=[digest])
 
     def _remember(self, digests: Any) -> None:
         try:
