@@ -247,6 +247,15 @@ def bvh_mark_roots(roots: array1d(dtype=int32), starts: array1d(dtype=int32)):
     starts[roots[tid()]] = 0
 
 
+@func
+def all_good(wrong: array1d(dtype=int32)) -> bool:
+    """True if a check has found nothing wrong."""
+    good = True
+    for i in range(wrong.shape[0]):
+        good = good and wrong[i] == GOOD
+    return good
+
+
 @kernel(**_OPTIONS)
 def bvh_fit_nodes(
     least: array1d(dtype=vec3),
@@ -258,10 +267,7 @@ def bvh_fit_nodes(
 ):
     """Write the box of a node: that of its places, of which the pyramid has most in groups."""
     number = tid()
-    good = True
-    for i in range(wrong.shape[0]):
-        good = good and wrong[i] == GOOD
-    if good:
+    if all_good(wrong):
         begin, end = places[number][0], places[number][1]
         low, high = least[begin], most[begin]
         at, size = 0, count

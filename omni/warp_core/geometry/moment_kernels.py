@@ -17,7 +17,7 @@ from ..lang.values.scalars import float32, int32
 from ..lang.values.value_classes import vector
 from ..lib.geometry.bvh_nodes import BvhNode
 from ..lib.geometry.mesh_winding import FACTORS, MOMENTS, SLOTS
-from .lbvh_kernels import FAN, GOOD
+from .lbvh_kernels import FAN, all_good
 
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 _Range: Any = vector(2, int32)
@@ -184,10 +184,7 @@ def mesh_fit_moments(
 ):
     """Write the moments of a node: those of its places, of which the pyramid has most in groups."""
     number = tid()
-    good = True
-    for i in range(wrong.shape[0]):
-        good = good and wrong[i] == GOOD
-    if good:
+    if all_good(wrong):
         begin, end = places[number][0], places[number][1]
         low, high = nodes[number].lower, nodes[number].upper
         centre, inverse, total = _centre(low, high), _inverse(_radius(low, high)), _Sources()
