@@ -2682,7 +2682,7 @@ def from_jax(jax_array: Any, dtype: type[_DType]) -> array[_DType]:
             last dimensions. By default the scalar.
 
     Raises:
-        TypeError: It is no array of JAX, or is traced, or has other numbers than the element type.
+        TypeError: `jax_array` is not an array of JAX, or is traced, or has another type of numbers than the elements.
         ValueError: It is in several shards.
 
     >>> import jax.numpy as jnp                                                       # doctest: +SKIP

@@ -31,7 +31,7 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
             last dimensions. By default the scalar.
 
     Raises:
-        TypeError: It is no array of JAX, or is traced, or has other numbers than the element type.
+        TypeError: `jax_array` is not an array of JAX, or is traced, or has another type of numbers than the elements.
         ValueError: It is in several shards.
 
     >>> import jax.numpy as jnp                                                       # doctest: +SKIP
@@ -91,7 +91,7 @@ def to_jax(warp_array: Any) -> Any:
     dimensions. Without `jax_enable_x64`, numbers of 64 bits become those of 32 bits, with a warning.
 
     Raises:
-        TypeError: It is no array of this package, or one of structs.
+        TypeError: `warp_array` is not an array of this package, or its elements are structs.
     """
     import jax
     import jax.numpy as jnp

@@ -91,7 +91,7 @@ def jax_callable(
 
 
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
-    """Forget the graphs of a `jax_callable`, or of all. On CPUs there are none.
+    """Forget the graphs of a `jax_callable`, or of all. Launches on CPUs make no graphs.
 
     >>> wp.clear_jax_callable_graph_cache()
     """

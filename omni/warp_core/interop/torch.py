@@ -187,7 +187,7 @@ def dtype_to_torch(warp_dtype: Any) -> Any:
         The dtype, such as `torch.float32`.
 
     Raises:
-        TypeError: For vectors, matrices, structs and what is no type.
+        TypeError: `warp_dtype` is a vector, a matrix or a struct, or not a type.
     """
     import torch
 
@@ -207,7 +207,7 @@ def device_from_torch(torch_device: Any) -> Device:
         The device.
 
     Raises:
-        ValueError: If it is no device of torch.
+        ValueError: torch does not know the device.
         RuntimeError: If arrays cannot be there, as on "meta", or there is no such GPU.
     """
     import torch
