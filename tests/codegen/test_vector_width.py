@@ -1,14 +1,21 @@
-"""Kernels that fit twice into the registers, and gain from it, get two registers of lanes; others one."""
+"""Kernels that fit twice into the registers, and gain from it, get two registers of lanes, and others get one.
+
+Kernels that go through rows of different length get one lane.
+"""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import omni.warp_core as wp
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.codegen.vector_width import preferred_lanes
+from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang.types import F32, I32, Array
+from omni.warp_core.passes import pipeline
 
 _TARGET = x86("avx512")
 
@@ -74,3 +81,89 @@ def _sums(count: int, kind: str) -> Function:
 )
 def test_lanes_that_add_to_one_element(count, kind, lanes):
     assert preferred_lanes(_sums(count, kind), _TARGET) == lanes
+
+
+@wp.kernel
+def multiply_rows(
+    first: wp.array[int], column: wp.array[int], a: wp.array[float], x: wp.array[float], y: wp.array[float]
+):
+    i = wp.tid()
+    total = 0.0
+    for k in range(first[i], first[i + 1]):
+        total += a[k] * x[column[k]]
+    y[i] = total
+
+
+@wp.func
+def entry(k: int, column: wp.array[int], a: wp.array[float], x: wp.array[float]):
+    return a[k] * x[column[k]]
+
+
+@wp.kernel
+def multiply_rows_of_counts(
+    first: wp.array[int], column: wp.array[int], a: wp.array[float], x: wp.array[float], y: wp.array[float]
+):
+    i = wp.tid()
+    begin = first[i]
+    for k in range(first[i + 1] - begin):
+        y[i] = y[i] + entry(begin + k, column, a, x)
+
+
+@wp.kernel
+def smooth(first: wp.array[int], column: wp.array[int], a: wp.array[float], x: wp.array[float], y: wp.array[float]):
+    i = wp.tid()
+    total = 0.0
+    for k in range(first[i], first[i + 1]):
+        total += a[k] * wp.exp(-x[column[k]]) * wp.sin(x[column[k]])
+    y[i] = total
+
+
+@wp.kernel
+def series(first: wp.array[int], column: wp.array[int], a: wp.array[float], x: wp.array[float], y: wp.array[float]):
+    i = wp.tid()
+    total = 0.0
+    for k in range(first[i], first[i + 1]):
+        total += 1.0 / (1.0 + float(k))
+    y[i] = total
+
+
+@wp.kernel
+def same_length(
+    first: wp.array[int], column: wp.array[int], a: wp.array[float], x: wp.array[float], y: wp.array[float]
+):
+    i = wp.tid()
+    total = 0.0
+    for k in range(first[0]):
+        total += a[k] * x[column[k]]
+    y[i] = total
+
+
+@pytest.mark.parametrize(
+    ("kernel", "one_lane"),
+    [
+        (multiply_rows, True),
+        (multiply_rows_of_counts, True),
+        (smooth, False),  # lanes share the functions
+        (series, False),  # reads nothing of the row
+        (same_length, False),  # all threads go through the same elements
+    ],
+)
+def test_rows_of_different_length(kernel, one_lane):
+    assert (preferred_lanes(pipeline.run(lower_kernel(kernel)), _TARGET) == 1) is one_lane
+
+
+def test_rows_of_different_length_are_multiplied():
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(0, 20, 77)
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    column, a, x = rng.integers(0, 77, first[-1]), rng.random(first[-1]), rng.random(77)
+    dense = np.zeros((77, 77))
+    np.add.at(dense, (np.repeat(np.arange(77), lengths), column), a)
+    for kernel in (multiply_rows, multiply_rows_of_counts):
+        y = wp.zeros(77)
+        wp.launch(
+            kernel,
+            77,
+            [wp.array(first, dtype=int), wp.array(column, dtype=int), *(wp.array(v, dtype=float) for v in (a, x)), y],
+        )
+        np.testing.assert_allclose(y.numpy(), dense @ x, rtol=1e-5)

@@ -4,12 +4,13 @@ One register of lanes is the rule. Kernels that compute in long dependent chains
 leave at different times), but hold few values at a time, run on two registers. Two chains in flight hide each other's
 latency. What decides is how many varying values are alive at once, for past the register file the second group only
 makes spills. Those are worth it where all lanes add to one element, which costs as much for many lanes as for few.
-Kernels with local arrays run on one register, or on fewer lanes where the arrays are large.
+Kernels with local arrays run on one register, or on fewer lanes where the arrays are large. Kernels whose threads go
+through rows of different length run on one lane where that is faster.
 """
 
 from __future__ import annotations
 
-from ..ir.analysis.uniformity import Uniformity, analyze
+from ..ir.analysis.uniformity import Cache, Uniformity, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
@@ -17,6 +18,7 @@ from ..lang.types import Type
 from .accumulate.reductions import gathered
 from .atomics import REDUCIBLE
 from .memory_access import memory_leaves
+from .row_loops import prefers_one_lane
 from .target import Target
 
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
@@ -36,10 +38,13 @@ def max_lanes(fn: Function, lanes: int) -> int:
 
 def preferred_lanes(fn: Function, target: Target) -> int:
     """The lane count for kernel `fn`."""
+    cache: Cache = {}
+    if prefers_one_lane(fn, target.lanes, cache):
+        return 1
     memory = local_bytes(fn)
     if memory:
         return _fitting_lanes(memory, target)
-    facts = analyze(fn, (False,) * len(fn.params), target.lanes, {})
+    facts = analyze(fn, (False,) * len(fn.params), target.lanes, cache)
     ops = list(fn.body.walk())
     iterates = any(op.code in ("for", "loop") for op in facts.masked)
     if not iterates and sum(op.code in ELEMENTWISE for op in ops) < _SMALL:
