@@ -10,6 +10,7 @@
 #include <new>
 
 #include "warp_core/array.h"
+#include "warp_core/clones.h"
 #include "warp_core/pool.h"
 
 namespace wc {
@@ -32,8 +33,17 @@ void copy_part(void* data, int64_t begin, int64_t end) {
     std::memcpy(b.to + begin, b.from + begin, static_cast<size_t>(end - begin));
 }
 
+constexpr int64_t kLine = 64;
+
+// Writes a line again and again; what is left at the end of `to` gets its beginning.
+WC_AVX2_CLONE void repeat_line(char* to, int64_t nbytes, const char* line) {
+    int64_t done = 0;
+    for (; done + kLine <= nbytes; done += kLine) std::memcpy(to + done, line, kLine);
+    std::memcpy(to + done, line, static_cast<size_t>(nbytes - done));
+}
+
 // Doubles what is already filled: one pass of memcpy whatever the pattern.
-void repeat(char* to, int64_t nbytes, const char* pattern, int64_t size) {
+void double_up(char* to, int64_t nbytes, const char* pattern, int64_t size) {
     int64_t done = std::min(size, nbytes);
     std::memcpy(to, pattern, static_cast<size_t>(done));
     while (done < nbytes) {
@@ -41,6 +51,13 @@ void repeat(char* to, int64_t nbytes, const char* pattern, int64_t size) {
         std::memcpy(to + done, to, static_cast<size_t>(step));
         done += step;
     }
+}
+
+void repeat(char* to, int64_t nbytes, const char* pattern, int64_t size) {
+    char line[kLine];
+    if (kLine % size != 0) return double_up(to, nbytes, pattern, size);
+    double_up(line, kLine, pattern, size);
+    repeat_line(to, nbytes, line);
 }
 
 void fill_part(void* data, int64_t begin, int64_t end) {

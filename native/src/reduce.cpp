@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "warp_core/algorithms.h"
+#include "warp_core/clones.h"
 #include "warp_core/dispatch_scalar.h"
 
 namespace wc {
@@ -31,12 +32,13 @@ struct Products {
 };
 
 // lanes[k] = sum of the terms at begin + r * stride + k.
-template <class Term, class S>
-void add_rows(Term term, int64_t begin, int64_t rows, int64_t stride, S* lanes, int64_t count) {
+// A count that is a constant keeps the sums in registers.
+template <class Term, class S, class Count>
+WC_AVX2_CLONE void add_rows(Term term, int64_t begin, int64_t rows, int64_t stride, S* lanes, Count count) {
     S sums[kMaxLanes] = {};
     for (int64_t r = 0; r < rows; ++r, begin += stride)
         for (int64_t k = 0; k < count; ++k) sums[k] += term(begin + k);
-    std::copy_n(sums, count, lanes);
+    std::copy_n(sums, int64_t{count}, lanes);
 }
 
 // Where the tasks cut.
@@ -64,7 +66,7 @@ void add_block(const Plan& p, Term term, int64_t o, int64_t column, int64_t coun
     S lanes[kMaxLanes];
     int64_t lane_count = rows * count, whole = length / rows;
     if (lane_count == kMinLanes) {
-        add_rows(term, at, whole, kMinLanes, lanes, kMinLanes);  // a constant count keeps them in registers
+        add_rows(term, at, whole, kMinLanes, lanes, std::integral_constant<int64_t, kMinLanes>{});
     } else {
         add_rows(term, at, whole, lane_count, lanes, lane_count);
     }

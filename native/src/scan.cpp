@@ -5,9 +5,11 @@
 // first two grow by the amount that was added for the last number. So sums never decrease where no number is negative,
 // and only one addition in four waits for the one before it.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "warp_core/algorithms.h"
+#include "warp_core/clones.h"
 #include "warp_core/dispatch_scalar.h"
 
 namespace wc {
@@ -36,8 +38,8 @@ template <class S>
 struct Group {
     S after[4];
 
-    template <class T, class Step>
-    Group(const T* in, Step step) {
+    template <class T>
+    Group(const T* in, int64_t step) {
         S a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];
         after[0] = a;
         after[1] = a + b;
@@ -47,8 +49,8 @@ struct Group {
 };
 
 // The sum of n numbers that are `step` apart, exactly as scan_numbers forms it.
-template <class T, class Step>
-Sum<T> sum_numbers(const T* in, int64_t n, Step step) {
+template <class T>
+WC_AVX2_CLONE Sum<T> sum_numbers(const T* in, int64_t n, int64_t step) {
     Sum<T> sum = 0;
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) sum += Group<Sum<T>>(in + i * step, step).after[3];
@@ -57,9 +59,8 @@ Sum<T> sum_numbers(const T* in, int64_t n, Step step) {
 }
 
 // Writes the sums of n numbers, `before` added to each; returns the sum of the n.
-template <bool inclusive, class T, class Step>
-Sum<T> scan_numbers(const T* in, T* out, int64_t n, Step step, Sum<T> before) {
-    Sum<T> sum = 0;
+template <bool inclusive, class T>
+Sum<T> scan_apart(const T* in, T* out, int64_t n, int64_t step, Sum<T> before, Sum<T> sum = 0) {
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         Group<Sum<T>> group(in + i * step, step);
@@ -77,9 +78,37 @@ Sum<T> scan_numbers(const T* in, T* out, int64_t n, Step step, Sum<T> before) {
     return sum;
 }
 
-// `components` is an integer, or a constant 1 that lets loops vectorise.
-template <bool inclusive, class T, class Components>
-void scan_all(const T* in, T* out, int64_t n, Components components) {
+// The same of numbers side by side, with the groups in vectors.
+template <bool inclusive, class T>
+WC_AVX2_CLONE Sum<T> scan_side_by_side(const T* in, T* out, int64_t n, Sum<T> before) {
+    using S = Sum<T>;
+    using Numbers [[gnu::vector_size(4 * sizeof(T))]] = T;
+    using Sums [[gnu::vector_size(4 * sizeof(S))]] = S;
+    Sums sum = {}, first = Sums{} + before;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        Numbers numbers;
+        std::memcpy(&numbers, in + i, sizeof numbers);
+        Sums after = __builtin_convertvector(numbers, Sums);
+        after += __builtin_shufflevector(Sums{}, after, 0, 4, 2, 6);
+        after += __builtin_shufflevector(Sums{}, after, 0, 1, 5, 5);
+        Sums sums = sum + after;
+        if (!inclusive) sums = __builtin_shufflevector(sums, sum, 4, 0, 1, 2);
+        numbers = __builtin_convertvector(first + sums, Numbers);
+        std::memcpy(out + i, &numbers, sizeof numbers);
+        sum += __builtin_shufflevector(after, after, 3, 3, 3, 3);
+    }
+    return scan_apart<inclusive>(in + i, out + i, n - i, 1, before, sum[0]);
+}
+
+template <bool inclusive, class T>
+Sum<T> scan_numbers(const T* in, T* out, int64_t n, int64_t step, Sum<T> before) {
+    return step == 1 ? scan_side_by_side<inclusive>(in, out, n, before)
+                     : scan_apart<inclusive>(in, out, n, step, before);
+}
+
+template <bool inclusive, class T>
+void scan_all(const T* in, T* out, int64_t n, int64_t components) {
     using S = Sum<T>;
     const int64_t size = std::max<int64_t>(1, kChunk / components), chunks = (n + size - 1) / size;
     // Calls f(chunk, c, where its numbers of component c begin, how many) for chunks [first, last).
@@ -89,7 +118,7 @@ void scan_all(const T* in, T* out, int64_t n, Components components) {
                 f(chunk, c, chunk * size * components + c, std::min(size, n - chunk * size));
     };
     if (chunks == 1 || num_threads() == 1) {
-        std::vector<S> before(static_cast<size_t>(int64_t{components}));
+        std::vector<S> before(static_cast<size_t>(components));
         return each(0, chunks, [&](int64_t, int64_t c, int64_t at, int64_t count) {
             before[c] += scan_numbers<inclusive>(in + at, out + at, count, components, before[c]);
         });
@@ -109,12 +138,6 @@ void scan_all(const T* in, T* out, int64_t n, Components components) {
             scan_numbers<inclusive>(in + at, out + at, count, components, sums[chunk * components + c]);
         });
     });
-}
-
-template <bool inclusive, class T>
-void scan_all(const T* in, T* out, int64_t n, int64_t components) {
-    if (components == 1) return scan_all<inclusive>(in, out, n, std::integral_constant<int64_t, 1>{});
-    scan_all<inclusive, T, int64_t>(in, out, n, components);
 }
 
 }  // namespace
