@@ -133,8 +133,10 @@ OPTIONS: dict[str, Option] = {
     "fast_math": Option(
         False,
         _bool,
-        "True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Results have "
-        "two roundings in place of one, and are infinite or NaN where 1 over the number overflows.",
+        "True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Such results "
+        "have two roundings in place of one, and are infinite or NaN where 1 over the number overflows. Divisions by "
+        "square roots take the processor's reciprocal root and one step of Newton. Their errors are a few units in the "
+        "last place, and differ between processors.",
     ),
     "serial": Option(
         False,

@@ -35,7 +35,7 @@ num_threads: int
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
 fast_math: Any
-"""True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Results have two roundings in place of one, and are infinite or NaN where 1 over the number overflows."""
+"""True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Such results have two roundings in place of one, and are infinite or NaN where 1 over the number overflows. Divisions by square roots take the processor's reciprocal root and one step of Newton. Their errors are a few units in the last place, and differ between processors."""
 serial: bool
 """True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
 kernel_cache_dir: str | None

@@ -1,4 +1,7 @@
-"""The option `fast_math`: divisions by a number have two roundings, and without it they have one."""
+"""The option `fast_math`: divisions by a number have two roundings, and without it they have one.
+
+Those by square roots are multiplications by reciprocal roots, right to the last few bits.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,51 @@ def test_the_configuration_counts_and_may_change():
     finally:
         wp.config.fast_math = False
     np.testing.assert_array_equal(quotients(kernel), exact)
+
+
+def by_root(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = 3.0 / wp.sqrt(x[i])
+
+
+def by_root_and_factor(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = 3.0 / (x[i] * wp.sqrt(x[i] + 1.0))
+
+
+def by_power(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = 3.0 / (wp.sqrt(x[i]) * x[i])
+
+
+ROOTS = {
+    by_root: lambda x: 3.0 / np.sqrt(x),
+    by_root_and_factor: lambda x: 3.0 / (x * np.sqrt(x + 1.0)),
+    by_power: lambda x: 3.0 / (x * np.sqrt(x)),
+}
+
+
+def root_quotients(function, x: np.ndarray, lanes: int) -> np.ndarray:
+    out = wp.zeros(len(x))
+    kernel = wp.kernel(function, lanes=lanes, module_options={"fast_math": True})
+    wp.launch(kernel, len(x), [wp.array(x, dtype=float), out])
+    return out.numpy()
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16, 32])
+@pytest.mark.parametrize("function", ROOTS, ids=lambda f: f.__name__)
+def test_quotients_by_roots_are_right_to_the_last_bits(function, lanes):
+    x = np.exp(np.random.default_rng(8).uniform(-20.0, 20.0, N)).astype(np.float32)
+    right = ROOTS[function](x.astype(np.float64))
+    error = np.abs(root_quotients(function, x, lanes) - right) / np.spacing(right.astype(np.float32))
+    assert error.max() < 10.0
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16, 32])
+def test_roots_of_zero_infinity_and_negative_numbers(lanes):
+    x = np.tile(np.array([0.0, np.inf, -1.0, np.nan, 4.0, 1e-37, 3e38], np.float32), 10)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(root_quotients(by_root, x, lanes), ROOTS[by_root](x), rtol=1e-6)
 
 
 def test_it_is_true_or_false():

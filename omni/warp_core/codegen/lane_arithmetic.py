@@ -12,6 +12,7 @@ from ..ir.ops import COMPARISONS
 from ..lang.types import BOOL, F32, F64, I64, Scalar
 from .casts import Conversions
 from .lane_values import LaneValue, SpeculatedLinear
+from .target import ROOT_ESTIMATES
 from .writer import NARROW, Leaf, constant, llvm_type, shuffle_mask
 
 __all__ = ["LaneArithmetic", "LaneValue", "SpeculatedLinear"]
@@ -214,8 +215,34 @@ class LaneArithmetic(Conversions):
                 return x
             ty = llvm_type(t, n)
             return self.intrinsic(f"llvm.abs.{self.suffix(t, n)}", ty, (ty, x), ("i1", "false"))
+        if code == "rsqrt":
+            return self._reciprocal_root(t, n, x)
         name = {"abs": "fabs", "popcount": "ctpop"}.get(code) or _ROUNDING[code]
         return self._unary_intrinsic(name, t, n, x)
+
+    def _reciprocal_root(self, t: Scalar, n: int, x: str) -> str:
+        """1 / sqrt(x): where there is an instruction for the first 11 bits or more, one step of Newton gives the rest.
+
+        The step makes NaN of 0 and infinity, for which the estimate is exact.
+        """
+        if t is not F32 or n < min(ROOT_ESTIMATES) or not self.target.triple.startswith("x86_64"):
+            return self._inst("fdiv", t, n, constant(1.0, t, n), self._unary_intrinsic("sqrt", t, n, x))
+        y = self._root_estimate(n, x)
+        half = self._inst("fmul contract", t, n, x, constant(0.5, t, n))
+        error = self._inst("fmul contract", t, n, self._inst("fmul contract", t, n, half, y), y)
+        factor = self._inst("fsub contract", t, n, constant(1.5, t, n), error)
+        better = self._inst("fmul contract", t, n, y, factor)
+        return self._select(t, n, self._inst("fcmp ord", t, n, better, better), better, y)
+
+    def _root_estimate(self, n: int, x: str) -> str:
+        """1 / sqrt(x) of n floats to 11 bits or more."""
+        ty = llvm_type(F32, n)
+        if 32 * n > self.target.vector_bits:
+            halves = [range(n // 2), range(n // 2, n)]
+            low, high = (self._root_estimate(n // 2, self.shuffle(F32, n, x, "poison", half)) for half in halves)
+            return self.shuffle(F32, n // 2, low, high, range(n))
+        masked = [(ty, "zeroinitializer"), ("i16", "-1")] if n == 16 else []
+        return self.intrinsic(f"llvm.{ROOT_ESTIMATES[n]}", ty, (ty, x), *masked)
 
     def multiply_add(self, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
         """a*b + c, rounded once."""

@@ -87,6 +87,10 @@ def x86(name: str) -> Target:
     raise ValueError(f"no x86-64 level {name!r}; there are {[row[0] for row in _X86_LEVELS]}")
 
 
+# Intrinsics of x86 that estimate 1 / sqrt(x), by the number of lanes.
+ROOT_ESTIMATES = {4: "x86.sse.rsqrt.ps", 8: "x86.avx.rsqrt.ps.256", 16: "x86.avx512.rsqrt14.ps.512"}
+
+
 # GPU architectures that are compiled for, by compute capability (10 times it). PTX made for one runs on all later ones,
 # such as that for sm_100 on sm_103, which only newer versions of LLVM and drivers know.
 CUDA_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)

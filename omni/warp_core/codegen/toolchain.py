@@ -15,13 +15,13 @@ from functools import lru_cache
 import llvmlite.binding as llvm
 
 from ..lang.deep_recursion import interruptible
-from .target import Target
+from .target import ROOT_ESTIMATES, Target
 
 LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
 
 # Only intrinsics with these names may be emitted: LLVM ends the process on one it cannot select.
 _NAMES = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui masked rint sqrt trunc vector"
-INTRINSICS = frozenset(_NAMES.split())
+INTRINSICS = frozenset((*_NAMES.split(), *ROOT_ESTIMATES.values()))
 
 
 class ToolchainError(RuntimeError):

@@ -359,7 +359,7 @@ _ROWS = [
     *(Op(n, 2, _same_bits) for n in ("and", "or", "xor")),
     *(Op(n, 2, _same_int) for n in ("shl", "shr", "from_end")),
     *(Op(n, 1, _same_numeric) for n in ("neg", "abs")),
-    *(Op(n, 1, _same_float) for n in ("sqrt", "floor", "ceil", "trunc", "rint")),
+    *(Op(n, 1, _same_float) for n in ("sqrt", "rsqrt", "floor", "ceil", "trunc", "rint")),
     Op("not", 1, _same_bits),
     Op("popcount", 1, _same_int),
     Op("fma", 3, _same_float),

@@ -264,6 +264,7 @@ UNARY: dict[str, Callable] = {
     "not": lambda t, a: (not a) if t is BOOL else wrap(~a, t),
     "popcount": lambda t, a: bin(bits_of(a, t)).count("1"),
     "sqrt": _sqrt,
+    "rsqrt": lambda t, a: _div(t, 1.0, _sqrt(t, a)),
     "floor": _floor,
     "ceil": _ceil,
     "trunc": _trunc,
