@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build studio test-browser demo test test-interop test-paddle check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -67,6 +67,20 @@ test-interop: .venv-interop/tools  ## set up PyTorch, JAX and MPI, and run the t
 
 test-paddle: .venv-paddle/tools  ## the same with Paddle, which takes 1.1 GB
 	OMNI_WARP_INTEROP=paddle .venv-paddle/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
+
+# One environment for each version of JAX, as JAX is not stable: docs/interop.md has the table of the results.
+JAX_VERSIONS ?= 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 0.10.2
+.venv-jax-%/tools: .venv/built
+	@echo "Make a virtual environment in .venv-jax-$* and install JAX $* (a minute the first time)"
+	$(PYTHON) -m venv .venv-jax-$*
+	$(BIN)/python -m tools.share_packages .venv-jax-$*
+	.venv-jax-$*/bin/python -m pip install -q --disable-pip-version-check jax==$* jaxlib==$* flatbuffers
+	touch $@
+
+test-jax-%: .venv-jax-%/tools
+	OMNI_WARP_INTEROP=jax,xla .venv-jax-$*/bin/python -m pytest -n 2 --dist worksteal $(wildcard tests/interop/test_jax*.py tests/interop/test_xla*.py)
+
+test-jax: $(addprefix test-jax-,$(JAX_VERSIONS))  ## run the tests of JAX with each version that is supported
 
 test-browser: build studio  ## run the tests of the studio in a real browser
 	OMNI_WARP_CHROMIUM="$(CHROMIUM)" $(BIN)/python -m pytest tests/browser
@@ -151,4 +165,4 @@ format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv .venv-interop .venv-paddle build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules
+	rm -rf .venv .venv-interop .venv-paddle .venv-jax-* build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules

@@ -20,6 +20,11 @@ from jax.sharding import PartitionSpec as P
 
 import omni.warp_core as wp
 
+if hasattr(jax, "shard_map"):
+    shard_map = jax.shard_map
+else:  # before JAX 0.6
+    from jax.experimental.shard_map import shard_map
+
 diffuse = wp.jax_kernel(stencils.diffuse)
 magnetic = wp.jax_kernel(stencils.magnetic, num_outputs=2, in_out_argnames=["hx", "hy"])
 electric = wp.jax_kernel(stencils.electric, in_out_argnames="ez")
@@ -64,12 +69,14 @@ def main():
     parser.add_argument("--process", type=int)
     options = parser.parse_args()
     if options.coordinator:
+        if jax.__version_info__ < (0, 5):  # later versions choose it by themselves
+            jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(options.coordinator, options.processes, options.process)
     size, solve = jax.device_count(), {"heat": heat, "waves": waves}[options.problem]
     mesh = Mesh(np.array(jax.devices()), "rows")
     whole = stencils.start(options.rows, options.columns)
     sharded = jax.make_array_from_callback(whole.shape, NamedSharding(mesh, P("rows")), lambda part: whole[part])
-    part = jax.shard_map(lambda u: solve(u, options.steps, size), mesh=mesh, in_specs=P("rows"), out_specs=P("rows"))
+    part = shard_map(lambda u: solve(u, options.steps, size), mesh=mesh, in_specs=P("rows"), out_specs=P("rows"))
     found = multihost_utils.process_allgather(jax.jit(part)(sharded), tiled=True)
     if jax.process_index() == 0:
         expected = stencils.alone(options.problem, options.rows, options.columns, options.steps)

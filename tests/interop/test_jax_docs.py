@@ -11,6 +11,8 @@ import pytest
 import omni.warp_core as wp
 from tests.interop.child import run_file
 
+# Pages use the place that these functions have in new versions.
+PLACES = "import jax\nfrom tests.interop.jax_versions import shard_map\njax.shard_map = shard_map\n"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -18,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_code_of_pages_runs(page, tmp_path):
     blocks = re.findall(r"^```python jax\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
-    run_file("\n".join(blocks), tmp_path, devices=4)
+    run_file("\n".join([PLACES, *blocks]), tmp_path, devices=4)
 
 
 @pytest.mark.parametrize("name", ["jax", "jax_kernel"])

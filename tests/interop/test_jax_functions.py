@@ -10,6 +10,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.jax_experimental import ffi
 from omni.warp_core.jax_experimental import jax_kernel as older_jax_kernel
+from tests.interop.jax_versions import enable_x64, ffi_call
 
 
 @wp.kernel
@@ -94,7 +95,7 @@ def test_a_callback_gets_buffers_and_attributes():
 
     wp.register_ffi_callback("omni_warp_test_scale", func)
     types = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (a, b)]
-    call = jax.ffi.ffi_call("omni_warp_test_scale", types)
+    call = ffi_call("omni_warp_test_scale", types)
     c, d = jax.jit(lambda a, b: call(a, b, by=2.0, name="x", counts=np.arange(3)))(a, b)
     assert (c == 2 * a).all() and (d == 2 * b).all()
     assert seen == {"by": 2.0, "name": "x", "counts": [0, 1, 2], "stream": None, "shapes": [(10,), (5, 2)] * 2}
@@ -106,7 +107,7 @@ def test_errors_of_a_callback():
 
     wp.register_ffi_callback("omni_warp_test_wrong", func)
     with pytest.raises(Exception, match="read-only"):
-        jax.block_until_ready(jax.ffi.ffi_call("omni_warp_test_wrong", jax.ShapeDtypeStruct((10,), jnp.float32))(a))
+        jax.block_until_ready(ffi_call("omni_warp_test_wrong", jax.ShapeDtypeStruct((10,), jnp.float32))(a))
     with pytest.raises(TypeError, match="expected a function"):
         wp.register_ffi_callback("omni_warp_test_none", None)
 
@@ -166,7 +167,7 @@ def test_to_jax_shares_or_copies():
     assert wp.to_jax(wp.array([1.5], dtype=wp.bfloat16)).dtype == jnp.bfloat16
     with pytest.warns(UserWarning, match="jax_enable_x64"):
         assert wp.to_jax(wp.array([1.5], dtype=wp.float64)).dtype == jnp.float32
-    with jax.enable_x64(True):
+    with enable_x64(True):
         assert wp.to_jax(wp.array([1.5], dtype=wp.float64)).dtype == jnp.float64
     with pytest.raises(TypeError, match="expected an array of this package"):
         wp.to_jax(np.ones(3))

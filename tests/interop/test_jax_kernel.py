@@ -7,6 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from tests.interop.child import run_file
+from tests.interop.jax_versions import enable_x64
 
 
 @wp.kernel
@@ -124,7 +125,7 @@ def test_launch_dims_of_each_call():
 
 @pytest.mark.parametrize("dims", [10, {"u": (10, 3), "t": 10, "k": (10,), "h": [10], "off": 10}])
 def test_elements_of_all_kinds(dims):
-    with jax.enable_x64(True):
+    with enable_x64(True):
         f = wp.jax_kernel(mixed, num_outputs=5)
         v, m = jnp.ones((10, 3), jnp.float32), jnp.arange(40, dtype=jnp.float32).reshape(10, 2, 2)
         n, half = jnp.arange(10, dtype=jnp.int64) << 40, jnp.arange(10, dtype=jnp.float16)

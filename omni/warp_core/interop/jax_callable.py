@@ -19,7 +19,7 @@ from ..lang.values.value_classes import python_type
 from . import call_signature
 from .call_signature import Parameter, Signature
 from .jax_calls import NONE, ZERO, Call, function_key, lower_call
-from .jax_dtypes import aligned, jax_dtype, result_aval
+from .jax_dtypes import jax_dtype
 from .jax_kernel import (
     Argument,
     CallOptions,
@@ -30,6 +30,7 @@ from .jax_kernel import (
     read_argument,
 )
 from .jax_primitives import batched
+from .jax_versions import aligned, allow_in_shard_map, result_aval
 
 __all__ = ["JaxCallableGraphMode", "clear_jax_callable_graph_cache", "jax_callable"]
 
@@ -213,6 +214,7 @@ def _primitive() -> Any:
     mlir.register_lowering(made, _lower, platform="cpu")
     ad.primitive_jvps[made] = _refuse_derivative
     batching.primitive_batchers[made] = partial(batched, made)
+    allow_in_shard_map(made)
     return made
 
 

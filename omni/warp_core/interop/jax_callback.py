@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..lang.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from .jax_dtypes import jax_dtype
+from .jax_versions import ffi
 
 __all__ = ["register_ffi_callback"]
 
@@ -69,8 +70,6 @@ def register_ffi_callback(name: str, func: Callable[..., None], graph_compatible
     Raises:
         TypeError: `func` is not callable.
     """
-    import jax
-
     if not callable(func):
         raise TypeError(f"register_ffi_callback: expected a function, got {type(func).__name__}")
 
@@ -84,4 +83,4 @@ def register_ffi_callback(name: str, func: Callable[..., None], graph_compatible
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     capsule = make(ctypes.cast(handler, ctypes.c_void_p), b"xla._CUSTOM_CALL_TARGET", None)
-    jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+    ffi().register_ffi_target(name, capsule, platform="cpu")

@@ -22,6 +22,7 @@ from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Packed
 from ..launches import plans
 from ..launches.plans import options_for, plan_for
+from .jax_versions import ffi
 
 Shape = tuple[int, ...]
 NONE = -1  # no buffer
@@ -183,10 +184,8 @@ def _invoke(key: int, addresses: list[int]) -> None:
 @cache
 def _register_targets() -> None:
     """Tell JAX of the native functions."""
-    import jax
-
-    jax.ffi.register_ffi_target("omni_warp.launch", _native.xla.launch_target, platform="cpu")
-    jax.ffi.register_ffi_target("omni_warp.call", _native.xla.call_target, platform="cpu")
+    ffi().register_ffi_target("omni_warp.launch", _native.xla.launch_target, platform="cpu")
+    ffi().register_ffi_target("omni_warp.call", _native.xla.call_target, platform="cpu")
 
 
 def lower_call(
@@ -210,13 +209,19 @@ def lower_call(
     import jax
 
     _register_targets()
+    wanted = len(call.results)
+    if wanted == 1 and jax.__version_info__ < (0, 7, 2):
+        # XLA there aborts if a call is the last operation of a program that also moves data between devices, unless
+        # the call returns a tuple.
+        call.result((0,), np.uint8, LEAVE)
     made = [jax.core.ShapedArray((*call.batch, *shape), dtype) for shape, dtype, _ in call.results]
-    rule = jax.ffi.ffi_lowering(
+    rule = ffi().ffi_lowering(
         "omni_warp.call" if params is None else "omni_warp.launch",
         operand_output_aliases=call.aliases or None,
         has_side_effect=has_side_effect,
     )
-    return rule(ctx.replace(avals_out=made), *operands, key=np.int64(key), call=call.words(params or ()))
+    found = rule(ctx.replace(avals_out=made), *operands, key=np.int64(key), call=call.words(params or ()))
+    return found[:wanted]
 
 
 _native.xla.set_resolver(_plan_of)

@@ -16,8 +16,9 @@ from ..tape import launch_vjp
 from . import call_signature
 from .call_signature import Parameter, Signature
 from .jax_calls import packed_value
-from .jax_dtypes import aligned, jax_dtype
+from .jax_dtypes import jax_dtype
 from .jax_primitives import IN_OUT, INPUT, OUTPUT, VALUE, Subject, primitives
+from .jax_versions import aligned
 
 __all__ = ["jax_kernel"]
 

@@ -33,7 +33,8 @@ from ..lang.types import Array
 from ..launches import plans
 from ..tape import launch_vjp
 from .jax_calls import LEAVE, NONE, ZERO, Call, Code, lower_call
-from .jax_dtypes import abstract_value, jax_dtype, result_aval
+from .jax_dtypes import jax_dtype
+from .jax_versions import abstract_value, allow_in_shard_map, result_aval
 
 Shape = tuple[int, ...]
 Mask = tuple[bool, ...]
@@ -363,6 +364,7 @@ def _primitive(
     if transpose is not None:
         ad.primitive_transposes[made] = transpose
     batching.primitive_batchers[made] = partial(batched, made)
+    allow_in_shard_map(made)
     return made
 
 
