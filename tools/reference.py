@@ -119,7 +119,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "Other frameworks",
         "Arrays, kernels and functions in PyTorch, JAX and Paddle; see [interop.md](../interop.md).",
         "interop.torch interop.torch_kernel interop.jax interop.jax_kernel interop.jax_callable interop.jax_callback "
-        "wp.jax_experimental",
+        "interop.paddle wp.jax_experimental",
     ),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip

@@ -88,6 +88,8 @@ _HOMES = {
     "interop.jax_callable": "JaxCallableGraphMode clear_jax_callable_graph_cache jax_callable",
     "interop.jax_callback": "register_ffi_callback",
     "interop.jax_kernel": "JaxModulePreloadMode jax_kernel",
+    "interop.paddle": """device_from_paddle device_to_paddle dtype_from_paddle dtype_to_paddle from_paddle
+        stream_from_paddle to_paddle""",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "types", "usd", "utils")
@@ -97,7 +99,7 @@ _SAME = ("context", "constants")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Texture tile tile_load from_paddle to_paddle
+func_native Texture tile tile_load
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_logger
 """

@@ -2699,6 +2699,13 @@ from .interop.jax_callable import jax_callable as jax_callable
 from .interop.jax_callback import register_ffi_callback as register_ffi_callback
 from .interop.jax_kernel import JaxModulePreloadMode as JaxModulePreloadMode
 from .interop.jax_kernel import jax_kernel as jax_kernel
+from .interop.paddle import device_from_paddle as device_from_paddle
+from .interop.paddle import device_to_paddle as device_to_paddle
+from .interop.paddle import dtype_from_paddle as dtype_from_paddle
+from .interop.paddle import dtype_to_paddle as dtype_to_paddle
+from .interop.paddle import from_paddle as from_paddle
+from .interop.paddle import stream_from_paddle as stream_from_paddle
+from .interop.paddle import to_paddle as to_paddle
 _A = TypeVar("_A", bound=_Array[Any])
 _ScalarOrVector1 = TypeVar("_ScalarOrVector1", float, spatial_vectorf, vec2f, vec3f, vec4f, float64, spatial_vectord, vec2d, vec3d, vec4d, float16, spatial_vectorh, vec2h, vec3h, vec4h, bfloat16, int, vec2i, vec3i, vec4i, int8, vec2b, vec3b, vec4b, int16, vec2s, vec3s, vec4s, int64, vec2l, vec3l, vec4l, uint8, vec2ub, vec3ub, vec4ub, uint16, vec2us, vec3us, vec4us, uint32, vec2ui, vec3ui, vec4ui, uint64, vec2ul, vec3ul, vec4ul)
 _Scalar1 = TypeVar("_Scalar1", float, float64, float16, bfloat16)

@@ -5,16 +5,13 @@ Start with `from_torch`. Operations for tensors are in `torch_kernel.py`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from .. import _native
-from ..arrays import dlpack
-from ..arrays.array import array
-from ..arrays.dtypes import element_of
 from ..devices.device import Device, get_device
 from ..devices.stream import Stream
-from ..lang.types import SCALARS, Scalar, Struct
-from ..lang.values.scalars import SCALAR_CLASSES
+from .tensors import Library, array_of, scalar_key, scalar_of_name, tensor_of
 
 __all__ = [
     "device_from_torch",
@@ -31,6 +28,23 @@ __all__ = [
 _NAMES = {"bool": "bool", "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
 _NAMES |= {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _SIGNED = {"u16": "int16", "u32": "int32", "u64": "int64"}
+
+
+@cache
+def _library() -> Library:
+    import torch
+
+    return Library("torch.Tensor", torch.Tensor, lambda t: t.requires_grad, _leaf_gradient, torch.zeros_like)
+
+
+def _leaf_gradient(t: Any) -> Any:
+    import torch
+
+    if not (t.is_leaf and torch.is_grad_enabled()) or not t.dtype.is_floating_point:
+        return None
+    if t.grad is None:
+        t.grad = torch.zeros_like(t)
+    return t.grad if t.grad.stride() == t.stride() and t.grad.dtype == t.dtype else None
 
 
 def from_torch(
@@ -61,61 +75,7 @@ def from_torch(
         TypeError: `t` is no tensor, or does not hold elements of the dtype.
         ValueError: It cannot be used in place, or the arguments contradict each other.
     """
-    import torch
-
-    if not isinstance(t, torch.Tensor):
-        raise TypeError(f"t: expected a torch.Tensor, got {type(t).__name__}")
-    if retain_grad and requires_grad is False:
-        raise ValueError("retain_grad: the array has no gradient, as requires_grad is False")
-    if return_ctype:
-        return _descriptor(torch, t, dtype, requires_grad, grad)
-    made = dlpack.import_dlpack(array, t, dtype)
-    if grad is not None:
-        made.grad = _gradient(grad, made.dtype)
-    elif t.requires_grad if requires_grad is None else requires_grad:
-        _share_gradient(torch, t, made)
-    if retain_grad:
-        if made.grad is None:
-            raise ValueError("retain_grad: the array has no gradient: pass requires_grad=True")
-        made.retain_grad = True
-    return made
-
-
-def _gradient(grad: Any, dtype: Any) -> array:
-    return grad if isinstance(grad, array) else dlpack.import_dlpack(array, grad, dtype)
-
-
-def _leaf_gradient(torch: Any, t: Any) -> Any:
-    """The gradient that torch sees, as a tensor with the strides of `t`; None if torch adds to it by itself."""
-    if not (t.is_leaf and torch.is_grad_enabled()) or not t.dtype.is_floating_point:
-        return None
-    if t.grad is None:
-        t.grad = torch.zeros_like(t)
-    return t.grad if t.grad.stride() == t.stride() and t.grad.dtype == t.dtype else None
-
-
-def _share_gradient(torch: Any, t: Any, made: array) -> None:
-    shared = _leaf_gradient(torch, t)
-    if shared is None:
-        made.requires_grad = True
-    else:
-        made.grad = dlpack.import_dlpack(array, shared, made.dtype)
-        made._is_parameter = True
-
-
-def _descriptor(torch: Any, t: Any, dtype: Any, requires_grad: bool | None, grad: Any) -> Any:
-    number = -1 if dtype is None else element_of(dtype).id
-    if grad is None and (t.requires_grad if requires_grad is None else requires_grad):
-        grad = _leaf_gradient(torch, t)
-        if grad is None:
-            grad = torch.zeros_like(t)
-    if grad is None:
-        return _native.exchange.describe_tensor(t, number)
-    shown = grad if isinstance(grad, array) else _native.exchange.describe_tensor(grad, number)
-    found = _native.exchange.describe_tensor(t, number, shown)
-    if (found.shape, found.strides) != (shown.shape, shown.strides):
-        raise ValueError(f"grad: expected shape {found.shape} and strides {found.strides}, got those of {shown.shape}")
-    return found
+    return array_of(_library(), t, dtype, requires_grad, grad, return_ctype, retain_grad)
 
 
 def to_torch(a: Any, requires_grad: bool | None = None) -> Any:
@@ -133,21 +93,13 @@ def to_torch(a: Any, requires_grad: bool | None = None) -> Any:
         BufferError: It has negative strides.
         ValueError: It is read-only, which tensors cannot be.
     """
-    import torch
-
-    if not isinstance(a, array):
-        raise TypeError(f"a: expected a wp.array, got {type(a).__name__}; of an indexed array pass a.contiguous()")
-    element = a._require_element()
-    if isinstance(element.type, Struct):
-        raise TypeError(f"a: tensors hold numbers, but the elements are structs {element.name}")
-    if a.readonly:
-        raise ValueError("a: the array is read-only, but all tensors can be written: pass a copy, wp.clone(a)")
-    made = _native.exchange.give(torch.Tensor, a)
+    library = _library()
+    made = tensor_of(library, a)
     wanted = a._grad is not None if requires_grad is None else requires_grad
     if wanted and made.dtype.is_floating_point:
         made.requires_grad_(True)
         if a._grad is not None:
-            made.grad = _native.exchange.give(torch.Tensor, a._grad)
+            made.grad = _native.exchange.give(library.tensor, a._grad)
             a._is_parameter = True
     return made
 
@@ -170,10 +122,9 @@ def dtype_from_torch(torch_dtype: Any) -> Any:
     import torch
 
     if isinstance(torch_dtype, torch.dtype):
-        name = str(torch_dtype).partition(".")[2]
-        for scalar in SCALARS:
-            if _NAMES.get(scalar.key, SCALAR_CLASSES[scalar].__name__) == name:
-                return SCALAR_CLASSES[scalar]
+        found = scalar_of_name(str(torch_dtype).partition(".")[2], _NAMES)
+        if found is not None:
+            return found
     raise TypeError(f"torch_dtype: no scalar type for {torch_dtype!r}")
 
 
@@ -191,10 +142,7 @@ def dtype_to_torch(warp_dtype: Any) -> Any:
     """
     import torch
 
-    found = element_of(warp_dtype)
-    if not isinstance(found.type, Scalar):
-        raise TypeError(f"warp_dtype: tensors hold scalars, not {found.name}; ask for its scalar type")
-    return getattr(torch, (_NAMES | _SIGNED)[found.type.key])
+    return getattr(torch, (_NAMES | _SIGNED)[scalar_key(warp_dtype)])
 
 
 def device_from_torch(torch_device: Any) -> Device:

@@ -1,0 +1,109 @@
+"""Arrays over tensors of a library that differentiates, and back: what PyTorch and Paddle have in common.
+
+Start with `array_of`. `torch.py` and `paddle.py` have the public functions, and describe their library as a `Library`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .. import _native
+from ..arrays import dlpack
+from ..arrays.array import array
+from ..arrays.dtypes import element_of
+from ..lang.types import SCALARS, Scalar, Struct
+from ..lang.values.scalars import SCALAR_CLASSES
+
+
+class Library(NamedTuple):
+    """A library of tensors.
+
+    Attributes:
+        name: the name of its class of tensors, as `torch.Tensor`.
+        tensor: the class.
+        requires_grad: True if a tensor has a gradient.
+        leaf_gradient: the gradient of a leaf as a tensor, made if needed; None if the library adds to it by itself.
+        zeros_like: a tensor of zeros like another one.
+    """
+
+    name: str
+    tensor: type
+    requires_grad: Callable[[Any], bool]
+    leaf_gradient: Callable[[Any], Any]
+    zeros_like: Callable[[Any], Any]
+
+
+def array_of(
+    library: Library, t: Any, dtype: Any, requires_grad: bool | None, grad: Any, return_ctype: bool, retain_grad: bool
+) -> Any:
+    """An array over a tensor, or its descriptor; `from_torch` has the meaning of the arguments."""
+    if not isinstance(t, library.tensor):
+        raise TypeError(f"t: expected a {library.name}, got {type(t).__name__}")
+    if retain_grad and requires_grad is False:
+        raise ValueError("retain_grad: the array has no gradient, as requires_grad is False")
+    wanted = grad is None and (library.requires_grad(t) if requires_grad is None else requires_grad)
+    if return_ctype:
+        return _descriptor(library, t, dtype, wanted, grad)
+    made = dlpack.import_dlpack(array, t, dtype)
+    if grad is not None:
+        made.grad = grad if isinstance(grad, array) else dlpack.import_dlpack(array, grad, made.dtype)
+    elif wanted:
+        _share_gradient(library, t, made)
+    if retain_grad:
+        if made.grad is None:
+            raise ValueError("retain_grad: the array has no gradient: pass requires_grad=True")
+        made.retain_grad = True
+    return made
+
+
+def _share_gradient(library: Library, t: Any, made: array) -> None:
+    shared = library.leaf_gradient(t)
+    if shared is None:
+        made.requires_grad = True
+    else:
+        made.grad = dlpack.import_dlpack(array, shared, made.dtype)
+        made._is_parameter = True
+
+
+def _descriptor(library: Library, t: Any, dtype: Any, wanted: bool, grad: Any) -> Any:
+    number = -1 if dtype is None else element_of(dtype).id
+    if wanted:
+        grad = library.leaf_gradient(t)
+        if grad is None:
+            grad = library.zeros_like(t)
+    if grad is None:
+        return _native.exchange.describe_tensor(t, number)
+    shown = grad if isinstance(grad, array) else _native.exchange.describe_tensor(grad, number)
+    found = _native.exchange.describe_tensor(t, number, shown)
+    if (found.shape, found.strides) != (shown.shape, shown.strides):
+        raise ValueError(f"grad: expected shape {found.shape} and strides {found.strides}, got those of {shown.shape}")
+    return found
+
+
+def tensor_of(library: Library, a: Any) -> Any:
+    """A tensor over an array, without its gradient."""
+    if not isinstance(a, array):
+        raise TypeError(f"a: expected a wp.array, got {type(a).__name__}; of an indexed array pass a.contiguous()")
+    element = a._require_element()
+    if isinstance(element.type, Struct):
+        raise TypeError(f"a: tensors hold numbers, but the elements are structs {element.name}")
+    if a.readonly:
+        raise ValueError("a: the array is read-only, but all tensors can be written: pass a copy, wp.clone(a)")
+    return _native.exchange.give(library.tensor, a)
+
+
+def scalar_of_name(name: str, names: dict[str, str]) -> Any:
+    """The scalar class whose dtype a library calls `name`, or None. `names` has those that differ from ours, by key."""
+    for scalar in SCALARS:
+        if names.get(scalar.key, SCALAR_CLASSES[scalar].__name__) == name:
+            return SCALAR_CLASSES[scalar]
+    return None
+
+
+def scalar_key(warp_dtype: Any) -> str:
+    """The key of a scalar type. Raises TypeError for others."""
+    found = element_of(warp_dtype)
+    if not isinstance(found.type, Scalar):
+        raise TypeError(f"warp_dtype: tensors hold scalars, not {found.name}; ask for its scalar type")
+    return found.type.key
