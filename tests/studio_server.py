@@ -67,6 +67,22 @@ def running(scene: Path, settings: Path) -> Iterator[Studio]:
         studio.close()
 
 
+def patched(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Return a document after a patch, as the page does it."""
+    assert patch["base"] == doc["revision"]
+    graphs = {graph["path"]: graph for graph in doc["graphs"]}
+    for op in patch["ops"]:
+        path = op.pop("graph")
+        old = graphs.pop(path, {"nodes": []})
+        if op.get("gone"):
+            continue
+        nodes = {node["path"]: node for node in [*old["nodes"], *op["nodes"]]}
+        order = op.pop("order", list(nodes))
+        graphs[path] = {"path": path, **op, "nodes": [nodes[each] for each in order]}
+    state = {key: patch[key] for key in ("revision", "edited", "undo", "redo", "comments")}
+    return {**doc, **state, "graphs": [graphs[path] for path in sorted(graphs)]}
+
+
 class Client:
     """A page without a browser: it keeps the newest message of each kind, and the arrays of the newest frame."""
 
@@ -122,6 +138,8 @@ class Client:
                 message = json.loads(text)
                 self.messages.append(message)
                 self.latest[message["is"]] = message
+                if message["is"] == "patch":
+                    self.latest["doc"] = patched(self.latest["doc"], message)
                 if message["is"] == "kernel":
                     self.kernels[message["node"]] = message
 

@@ -78,7 +78,11 @@ function Consent() {
         {outside.map((code) => (
           <span key={code.node} className="dim">
             {" "}
-            {code.node} reads {[code.inside ? "" : code.origin, ...code.files].filter(Boolean).join(", ")}.
+            {code.node} reads{" "}
+            {[code.inside ? "" : code.origin, ...code.files.map(([, path]) => path)]
+              .filter(Boolean)
+              .join(", ")}
+            .
           </span>
         ))}
       </p>

@@ -44,6 +44,21 @@ export interface Doc {
   graphs: Graph[];
 }
 
+/** Nodes of a graph that are new or not as before. `order` has all of its nodes, if there are others than before. */
+export interface GraphChange {
+  graph: string;
+  gone?: boolean;
+  evaluator: string;
+  omitted: number;
+  nodes: GraphNode[];
+  order?: string[];
+}
+
+export interface DocPatch extends Omit<Doc, "file" | "graphs"> {
+  base: number;
+  ops: GraphChange[];
+}
+
 export interface Timeline {
   frame: number;
   target: number;
@@ -86,7 +101,7 @@ export interface Code {
   origin: string;
   text: string;
   size: number;
-  files: string[];
+  files: [string, string][];
 }
 
 export interface NodeType {

@@ -1,7 +1,19 @@
 /** The state of the page, and its connection to the server. Components read it with `useStudio`. */
 
 import { useSyncExternalStore } from "react";
-import type { Code, Doc, Edit, EngineState, GraphNode, Kernel, NodeType, Rows, Timeline } from "./messages";
+import { patched } from "./doc_patch";
+import type {
+  Code,
+  Doc,
+  DocPatch,
+  Edit,
+  EngineState,
+  GraphNode,
+  Kernel,
+  NodeType,
+  Rows,
+  Timeline,
+} from "./messages";
 import { type FrameRecord, parseRecord, RecordReader } from "./records";
 
 export interface Text {
@@ -155,6 +167,12 @@ const answers: Record<string, (message: Message) => void> = {
   },
   welcome: (m) => setState({ types: m.types }),
   doc: takeDoc,
+  patch: (m: DocPatch) => {
+    if (!state.doc) return;
+    const doc = patched(state.doc, m);
+    if (doc) takeDoc(doc);
+    else send("doc");
+  },
   timeline: (m) => setState({ timeline: m }),
   kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
   text: (m) => setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } }),

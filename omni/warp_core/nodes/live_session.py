@@ -94,6 +94,7 @@ class Session:
         host.store = self._new_store()
         for name, text in settings.values:
             self.disconnect(_override(loaded, name, text))
+        self.withheld: frozenset[str] = frozenset()  # nodes whose code must not run; `rewind` takes a change of it
         self.codes = consent.collect(loaded, stage)
         self.schedule: Schedule | None = None
         self.frame: int | None = None
@@ -207,7 +208,7 @@ class Session:
 
     def take_code(self) -> None:
         """Let the nodes run their code, and read the files that belong to it. The caller has the user's consent."""
-        self.host.code = {code.node: code.text for code in self.codes}
+        self.host.code = {code.node: code.text for code in self.codes if code.node not in self.withheld}
         self.host.files = {(code.node, name): path for code in self.codes for name, path in code.files}
 
     def has_code(self, path: str) -> bool:
@@ -291,6 +292,9 @@ class Session:
         self.host.store = self._new_store()
         self.frame, self.is_exact = None, True
         self.codes = self._with_texts(consent.collect(self.loaded, self.stage))
+        for node in self.loaded.nodes():
+            if node.path in self.withheld:
+                node.disabled = "its code waits for your consent"
         for path, value in self._values.items():
             attribute = self.loaded.attribute(path)
             if attribute is not None:

@@ -21,7 +21,8 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from .hub import Hub, Page
+from .hub import Hub
+from .pages import Page
 from .records import to_json
 from .security import App, Guard, is_token
 

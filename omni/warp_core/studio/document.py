@@ -59,6 +59,7 @@ class Document:
     _undo: list[_Step] = field(default_factory=list)
     _redo: list[_Step] = field(default_factory=list)
     _stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    _commented: tuple[tuple[int, int, int], bool] | None = None  # for the file with this stamp
 
     @classmethod
     def open(cls, path: str) -> Document:
@@ -176,7 +177,13 @@ class Document:
 
     def has_comments(self) -> bool:
         """True if saving loses comments of the file, which USD does not keep."""
-        if not self.path.endswith(".usda") or self.saved_revision != 0:
+        stamp = self._stamps.get(self.path, (0, 0, 0))
+        if self._commented is None or self._commented[0] != stamp:
+            self._commented = (stamp, self._find_comments())
+        return self._commented[1]
+
+    def _find_comments(self) -> bool:
+        if not self.path.endswith(".usda"):
             return False
         try:
             lines = Path(self.path).read_text("utf-8", "replace").splitlines()

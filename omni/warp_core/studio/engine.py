@@ -44,6 +44,7 @@ class Engine:
     def __init__(self, pipe: Connection):
         self.pipe = pipe
         self.agreed: set[str] = set()
+        self.is_partial = False
         self.session: Session
         self.display: Display
         self.log = Log(lambda text: None)
@@ -82,9 +83,10 @@ class Engine:
                 self.session.set_code(node, own)
         self._tell_opened()
 
-    def do_agree(self, digests: list[str]) -> None:
-        """Run the texts with these digests from now on."""
+    def do_agree(self, digests: list[str], partial: bool) -> None:
+        """Run the texts with these digests from now on; a `partial` session runs while other texts wait."""
         self.agreed.update(digests)
+        self.is_partial = partial
 
     def do_frame(self, frame: int, again: bool, stamp: int) -> None:
         """Evaluate up to a frame, or that frame once more, and send what changed."""
@@ -157,19 +159,25 @@ class Engine:
     # Answers.
 
     def _begin(self) -> bool:
-        """Begin the session if the user has agreed to all of its texts."""
-        if self.session.schedule is None and all(code.digest in self.agreed for code in self.session.codes):
-            self.session.begin()
-        elif self.session.schedule is not None and not all(c.digest in self.agreed for c in self.session.codes):
-            self.session.close()
+        """Begin the session if the user has agreed to its texts, or to some of them and wants these to run."""
+        session = self.session
+        waiting = frozenset(code.node for code in session.codes if code.digest not in self.agreed)
+        may_run = not waiting or (self.is_partial and len(waiting) < len(session.codes))
+        if session.schedule is not None and not (may_run and waiting == session.withheld):
+            session.close()
             self.display.clear()
-        return self.session.schedule is not None
+        if session.schedule is None and may_run and waiting == session.withheld:
+            session.begin()
+        elif session.schedule is None and may_run:
+            session.withheld = waiting
+            session.rewind()
+        return session.schedule is not None
 
     def _tell_opened(self) -> None:
         session = self.session
         codes = [
             {
-                "node": c.node, "digest": c.digest, "inside": c.is_inside, "files": [path for _, path in c.files],
+                "node": c.node, "digest": c.digest, "inside": c.is_inside, "files": list(c.files),
                 "origin": c.origin, "text": c.text if c.is_inside else "", "size": len(c.data),
             }
             for c in session.codes

@@ -26,7 +26,14 @@ _PORTS = ("inputs:", "outputs:")
 def describe(stage: Usd.Stage, registry: Registry) -> dict[str, Any]:
     """Return the graphs of a stage as the page shows them."""
     graphs = [_graph(prim, registry) for prim in _outermost(stage)]
+    graphs.sort(key=lambda graph: graph["path"])
     return {"graphs": graphs, "file": layer_file(stage.GetRootLayer())}
+
+
+def describe_graph(stage: Usd.Stage, registry: Registry, path: str) -> dict[str, Any] | None:
+    """Return one graph as the page shows it, None if there is none."""
+    prim = stage.GetPrimAtPath(path)
+    return _graph(prim, registry) if prim and prim.IsActive() and prim.GetTypeName() == "OmniGraph" else None
 
 
 def node_types(registry: Registry) -> list[dict[str, str]]:
