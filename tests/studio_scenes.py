@@ -68,3 +68,60 @@ def write_scene(path: Path, text: str = LIFT) -> Path:
     """Write the scene with a kernel's text, and return its path. Saving without an edit would change nothing in it."""
     path.write_text(_SCENE.format(points=list(REST), text=text))
     return path
+
+
+_LARGE = '''#usda 1.0
+(
+    startTimeCode = 1
+    endTimeCode = 24
+    framesPerSecond = 24
+    upAxis = "Y"
+)
+
+def Points "Cloud"
+{{
+    point3f[] points = []
+    float[] widths = [0.002] (interpolation = "constant")
+}}
+
+def OmniGraph "Graph"
+{{
+    token evaluator:type = "push"
+{nodes}
+    def OmniGraphNode "spread"
+    {{
+        token node:type = "omni.warp_core.Kernel"
+        custom string inputs:codeStr = """{text}"""
+        custom float inputs:height = 0.5
+        custom int inputs:dim1 = {count}
+        custom point3f[] outputs:placed
+        custom token inputs:placed:length = "kernel"
+    }}
+
+    def OmniGraphNode "write"
+    {{
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom token inputs:name = "points"
+        custom rel inputs:prim = </Cloud>
+        custom token inputs:value.connect = </Graph/spread.outputs:placed>
+    }}
+}}
+'''
+_MORE = """
+    def OmniGraphNode "n{number}"
+    {{
+        token node:type = "omni.graph.nodes.ReadTime"
+    }}
+"""
+SPREAD = """@wp.kernel
+def spread(height: float, placed: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    placed[i] = wp.vec3(float(i % SIDE) / float(SIDE), height, float(i / SIDE) / float(SIDE))
+"""
+
+
+def write_large(path: Path, side: int, nodes: int) -> Path:
+    """Write a scene with side * side points that a kernel places, and some more nodes."""
+    more = "".join(_MORE.format(number=number) for number in range(nodes))
+    path.write_text(_LARGE.format(count=side * side, nodes=more, text=SPREAD.replace("SIDE", str(side))))
+    return path

@@ -3,7 +3,7 @@ import { Banners } from "./banners";
 import { CodePanel } from "./code_panel";
 import { GraphPanel } from "./graph_panel";
 import { useKeys } from "./keys";
-import { Palette } from "./palette";
+import { Palette, type PaletteKind, type Wire } from "./palette";
 import { Parameters } from "./parameters";
 import { Splitter } from "./splitter";
 import { useStudio } from "./studio";
@@ -20,7 +20,7 @@ function systemTheme(): Theme {
 export function App() {
   const connection = useStudio((s) => s.connection);
   const [theme, setTheme] = useState<Theme>(systemTheme);
-  const [palette, setPalette] = useState<"commands" | "nodes" | null>(null);
+  const [palette, setPalette] = useState<{ kind: PaletteKind; wire?: Wire } | null>(null);
   const [help, setHelp] = useState(false);
   useEffect(() => {
     document.documentElement.dataset.theme = theme;
@@ -32,8 +32,9 @@ export function App() {
     return () => query.removeEventListener("change", follow);
   }, []);
   useKeys({
-    openCommands: () => setPalette("commands"),
-    addNode: () => setPalette("nodes"),
+    openCommands: () => setPalette({ kind: "commands" }),
+    addNode: () => setPalette({ kind: "nodes" }),
+    connect: () => setPalette({ kind: "wires" }),
     help: () => setHelp(!help),
   });
 
@@ -55,7 +56,7 @@ export function App() {
         <Splitter direction="row" name="columns" start={0.56}>
           <Splitter direction="column" name="left" start={0.55}>
             <Viewport theme={theme} />
-            <GraphPanel theme={theme} addNode={() => setPalette("nodes")} />
+            <GraphPanel theme={theme} addNode={(wire) => setPalette({ kind: "nodes", wire })} />
           </Splitter>
           <Splitter direction="column" name="right" start={0.6}>
             <CodePanel theme={theme} />
@@ -64,7 +65,7 @@ export function App() {
         </Splitter>
       </main>
       <TimelineBar />
-      {palette && <Palette kind={palette} close={() => setPalette(null)} />}
+      {palette && <Palette kind={palette.kind} wire={palette.wire} close={() => setPalette(null)} />}
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -74,7 +75,8 @@ const KEYS: [string, string][] = [
   ["Space", "play or pause"],
   ["← →", "a frame back or on"],
   ["Home", "first frame"],
-  ["Shift+A", "add a node"],
+  ["Shift+A, double click", "add a node"],
+  ["C", "connect the selected node"],
   ["Delete", "delete what is selected"],
   ["M", "mute the selected node"],
   ["F", "see everything"],
@@ -82,7 +84,9 @@ const KEYS: [string, string][] = [
   ["F8", "next mistake"],
   ["Ctrl+S", "save"],
   ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ["Ctrl+Space", "complete a name of the kernel"],
   ["Ctrl+K", "all commands"],
+  ["?", "these keys"],
 ];
 
 function Help({ close }: { close: () => void }) {

@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import type { Code } from "./messages";
 import { getState, notify, send, setState, useStudio } from "./studio";
 
 /** What the user has to decide or to know: consent, a crash, a changed file, edits to recover. */
@@ -18,6 +19,7 @@ export function Banners() {
         <p className="banner error">
           <b>{engine.text === "stopped" ? "Stopped." : `Sorry, ${engine.text}.`}</b> Nothing is lost. The last
           good kernel runs, and the text of <Names paths={engine.suspects} /> waits until you change it.
+          {engine.text !== "stopped" && engine.suspects.map((node) => <FindOutWhy key={node} node={node} />)}
           <button type="button" onClick={() => send("again")}>
             Run it again
           </button>
@@ -50,6 +52,16 @@ export function Banners() {
   );
 }
 
+/** Runs the text of a node once with every access checked. */
+export function FindOutWhy({ node }: { node: string }) {
+  const runs = useStudio((s) => s.found?.node === node && s.found.runs);
+  return (
+    <button type="button" disabled={runs} onClick={() => send("why", { node })}>
+      {runs ? "Checking every access…" : "Find out why"}
+    </button>
+  );
+}
+
 function Names({ paths }: { paths: string[] }) {
   return <b>{paths.map((path) => path.split("/").pop()).join(", ")}</b>;
 }
@@ -63,14 +75,12 @@ function Consent() {
       <p>
         <b>This scene contains programs.</b> {codes.length === 1 ? "The text of" : "The texts of"}{" "}
         {codes.slice(0, 6).map((code) => (
-          <button
-            type="button"
-            className="link"
-            key={code.node}
-            onClick={() => setState({ shownCode: code.node })}
-          >
-            {code.node.split("/").pop()}
-          </button>
+          <span key={code.node}>
+            <button type="button" className="link" onClick={() => setState({ shownCode: code.node })}>
+              {code.node.split("/").pop()}
+            </button>
+            {codes.length > 1 && <RunOnly code={code} />}{" "}
+          </span>
         ))}
         {codes.length > 6 && `and ${codes.length - 6} more `}
         would run on this machine, with your rights. Read {codes.length === 1 ? "it" : "them"} first; nothing
@@ -93,6 +103,21 @@ function Consent() {
         Always run exactly this
       </button>
     </div>
+  );
+}
+
+/** Lets one text run, while others wait. */
+function RunOnly({ code }: { code: Code }) {
+  const name = code.node.split("/").pop();
+  return (
+    <button
+      type="button"
+      className="small"
+      aria-label={`Run ${name} alone`}
+      onClick={() => send("trust", { digests: [code.digest], partial: true })}
+    >
+      run
+    </button>
   );
 }
 

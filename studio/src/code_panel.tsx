@@ -15,6 +15,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } f
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import type { Theme } from "./app";
+import { FindOutWhy } from "./banners";
 import { marks } from "./diagnostics";
 import { getState, setState, typeText, useStudio } from "./studio";
 
@@ -62,7 +63,7 @@ function newEditor(parent: HTMLElement): EditorView {
           ...searchKeymap,
           { ...indentWithTab, key: "Mod-]" },
         ]),
-        EditorView.contentAttributes.of({ "aria-label": "Kernel text" }),
+        EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           const node = getState().shownCode;
           const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(fromServer));
@@ -82,6 +83,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
   const texts = useStudio((s) => s.texts);
   const kernels = useStudio((s) => s.kernels);
   const consent = useStudio((s) => s.consent);
+  const why = useStudio((s) => s.found);
   const own = node ? texts[node] : undefined;
   const kernel = node ? kernels[node] : undefined;
   const waitsForConsent = consent.some((code) => code.node === node);
@@ -114,11 +116,12 @@ export function CodePanel({ theme }: { theme: Theme }) {
   useEffect(() => {
     const view = editor.current;
     if (!view || (kernel && own && kernel.rev !== own.rev)) return;
-    const found = kernel?.diagnostics ?? [];
+    const checked = why && !why.runs && why.node === node && why.text === own?.text ? why.diagnostics : [];
+    const found = checked.length ? checked : (kernel?.diagnostics ?? []);
     const show = () => view.dispatch(setDiagnostics(view.state, marks(view.state.doc, found)));
     const timer = setTimeout(show, found.length ? REST : 0);
     return () => clearTimeout(timer);
-  }, [kernel, own]);
+  }, [kernel, own, why, node]);
 
   return (
     <section className={`code ${theme}`} aria-label="Kernels">
@@ -144,13 +147,29 @@ export function CodePanel({ theme }: { theme: Theme }) {
   );
 }
 
+/** The first line of a message, and the values that a checked run tells. */
+function told(message: string): string {
+  const lines = message.split("\n");
+  return [lines[0], ...lines.filter((line) => line.startsWith("values:"))].join(", ");
+}
+
 function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
   const node = useStudio((s) => s.shownCode);
   const kernel = useStudio((s) => (node ? s.kernels[node] : undefined));
   const text = useStudio((s) => (node ? s.texts[node] : undefined));
+  const why = useStudio((s) => s.found);
   if (!node)
     return <p className="status dim">No node of this scene has a text. Add a Kernel node with Shift+A.</p>;
   if (waitsForConsent) return <p className="status warning">Waits for your consent</p>;
+  if (why && !why.runs && why.node === node && why.text === text?.text) {
+    const first = why.diagnostics[0];
+    return (
+      <p className="status error" role="status">
+        {why.note} {first?.line ? `Line ${first.line}: ` : ""}
+        {first ? told(first.message) : ""}
+      </p>
+    );
+  }
   if (kernel?.waits) {
     return (
       <p className="status warning">
@@ -169,6 +188,7 @@ function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
         {count > 1 ? `${count} mistakes. ` : ""}
         {first?.line ? `Line ${first.line}: ` : ""}
         {first?.message.split("\n")[0]}
+        {first && !first.line && <FindOutWhy node={node} />}
       </p>
     );
   }

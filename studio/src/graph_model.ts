@@ -14,7 +14,7 @@ const HEAD = 36;
 /** The inputs that a node shows: connected ones, execution, parameters, and those that are all it has. */
 export function shownInputs(node: GraphNode): Port[] {
   const inputs = node.ports.filter(
-    (port) => port.name.startsWith("inputs:") && !isCompanion(port, node.ports),
+    (port) => port.name.startsWith("inputs:") && !port.gives && !isCompanion(port, node.ports),
   );
   const rare = node.code !== null ? new Set(["inputs:codeStr"]) : new Set<string>();
   return inputs.filter(
@@ -32,7 +32,7 @@ export function isCompanion(port: Port, ports: Port[]): boolean {
 }
 
 export function shownOutputs(node: GraphNode): Port[] {
-  return node.ports.filter((port) => port.name.startsWith("outputs:"));
+  return node.ports.filter((port) => port.gives || port.name.startsWith("outputs:"));
 }
 
 export function heightOf(data: NodeData): number {

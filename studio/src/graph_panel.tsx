@@ -5,6 +5,7 @@ import {
   Controls,
   type Edge,
   type EdgeChange,
+  type FinalConnectionState,
   Handle,
   type NodeChange,
   type NodeProps,
@@ -19,11 +20,12 @@ import { edgesOf, type FlowNode, nodesOf, split } from "./graph_model";
 import { Icon } from "./icons";
 import { deleteSelection } from "./keys";
 import type { Port } from "./messages";
+import type { Wire } from "./palette";
 import { edit, setState, useStudio } from "./studio";
 
 interface Props {
   theme: Theme;
-  addNode: () => void;
+  addNode: (wire?: Wire) => void;
 }
 
 export function GraphPanel(props: Props) {
@@ -79,7 +81,21 @@ function GraphView({ theme, addNode }: Props) {
     const positions = Object.fromEntries(
       dragged.map((node) => [node.id, [node.position.x, node.position.y]]),
     );
-    edit("move", { do: "move", positions });
+    const move = { do: "move", positions };
+    const below = dragged.length === 1 ? wireBelow(dragged[0].id, edges) : undefined;
+    if (!below) return edit("move", move);
+    const ends = {
+      source: `${below.source}.${below.sourceHandle}`,
+      target: `${below.target}.${below.targetHandle}`,
+    };
+    edit("insert", move, { do: "insert", node: dragged[0].id, ...ends });
+  }
+
+  /** A wire that is dropped in the void asks for a new node. */
+  function dropped(_: unknown, wire: FinalConnectionState) {
+    if (wire.toHandle || !wire.fromHandle || !wire.fromNode) return;
+    const end = `${wire.fromNode.id}.${wire.fromHandle.id}`;
+    addNode(wire.fromHandle.type === "source" ? { source: end } : { target: end });
   }
 
   function connect({ source, sourceHandle, target, targetHandle }: Connection) {
@@ -150,6 +166,7 @@ function GraphView({ theme, addNode }: Props) {
         }}
         onSelectionEnd={() => select(nodes.filter((node) => node.selected).map((node) => node.id))}
         onConnect={connect}
+        onConnectEnd={dropped}
         deleteKeyCode={null}
         panActivationKeyCode={null}
         onKeyDown={(event) => {
@@ -170,6 +187,21 @@ function GraphView({ theme, addNode }: Props) {
       </ReactFlow>
     </section>
   );
+}
+
+/** The wire that lies below the middle of a node without wires. */
+function wireBelow(node: string, edges: Edge[]): Edge | undefined {
+  if (edges.some((edge) => edge.source === node || edge.target === node)) return undefined;
+  const box = document
+    .querySelector(`.react-flow__node[data-id="${CSS.escape(node)}"]`)
+    ?.getBoundingClientRect();
+  if (!box) return undefined;
+  const middle = box.left + box.width / 2;
+  const heights = [0.25, 0.5, 0.75].map((part) => box.top + part * box.height);
+  const ids = heights
+    .flatMap((y) => document.elementsFromPoint(middle, y))
+    .map((element) => element.closest<HTMLElement>(".react-flow__edge")?.dataset.id);
+  return edges.find((edge) => ids.includes(edge.id));
 }
 
 function PortRow({ port, side }: { port: Port; side: "in" | "out" }) {

@@ -4,6 +4,7 @@ import { edit, findNode, getState, send } from "./studio";
 interface Actions {
   openCommands: () => void;
   addNode: () => void;
+  connect: () => void;
   help: () => void;
 }
 
@@ -47,7 +48,7 @@ export function useKeys(actions: Actions): void {
       Z: () => send("redo"),
       y: () => send("redo"),
     };
-    const plain: Record<string, () => void> = {
+    const plain: Record<string, () => unknown> = {
       " ": togglePlay,
       ArrowLeft: () => step(-1),
       ArrowRight: () => step(1),
@@ -55,6 +56,7 @@ export function useKeys(actions: Actions): void {
       A: actions.addNode,
       Delete: deleteSelection,
       Backspace: deleteSelection,
+      c: () => getState().selection.length && actions.connect(),
       m: muteSelection,
       "?": actions.help,
     };

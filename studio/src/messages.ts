@@ -6,6 +6,7 @@ export interface Port {
   shape: "exec" | "array" | "value";
   sources: string[];
   added: boolean;
+  gives?: boolean;
   value?: unknown;
   count?: number;
   set?: boolean;
@@ -92,6 +93,15 @@ export interface Kernel {
   diagnostics: Diagnostic[];
   status: { state?: string; compile_ms?: number; kernel_ms?: number; dims?: number[][] };
   removed: string[];
+}
+
+/** What a checked run of a text has found. */
+export interface Found {
+  node: string;
+  text: string;
+  runs: boolean;
+  note: string;
+  diagnostics: Diagnostic[];
 }
 
 export interface Code {

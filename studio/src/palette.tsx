@@ -1,6 +1,15 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { deleteSelection, muteSelection, step, togglePlay } from "./keys";
 import { allNodes, edit, getState, send, setState, useStudio } from "./studio";
+import { candidates } from "./wires";
+
+export type PaletteKind = "commands" | "nodes" | "wires";
+
+/** The end of a wire that was dropped in the void: the other end is a new node. */
+export interface Wire {
+  source?: string;
+  target?: string;
+}
 
 interface Entry {
   label: string;
@@ -26,7 +35,7 @@ const COMMANDS: Entry[] = [
 ];
 
 /** Adds a node beside the selected one. */
-function addNode(type: string): void {
+function addNode(type: string, wire?: Wire): void {
   const state = getState();
   const graph = state.doc?.graphs[0];
   if (!graph) return;
@@ -41,8 +50,10 @@ function addNode(type: string): void {
     .map((node) => node.position ?? placeOnScreen(node.path))
     .filter((at) => at !== null);
   const position = freePlace(place ? [place[0] + 240, place[1] + 60] : [0, 0], places);
-  edit(`add ${last}`, { do: "add", graph: graph.path, type, name, position });
-  setState({ selection: [`${graph.path}/${name}`] });
+  const node = `${graph.path}/${name}`;
+  const add = { do: "add", graph: graph.path, type, name, position };
+  edit(`add ${last}`, add, ...(wire ? [{ do: "insert", node, ...wire }] : []));
+  setState({ selection: [node] });
 }
 
 /** Moves a place down until no node lies there. */
@@ -67,7 +78,33 @@ function score(entry: Entry, words: string[]): number {
   return words.every((word) => label.includes(word)) ? (label.startsWith(words[0] ?? "") ? 3 : 2) : 1;
 }
 
-export function Palette({ kind, close }: { kind: "commands" | "nodes"; close: () => void }) {
+/** Wires of the selected node. */
+function wires(): Entry[] {
+  const [path] = getState().selection;
+  const graph = getState().doc?.graphs.find((each) => each.nodes.some((node) => node.path === path));
+  const node = graph?.nodes.find((each) => each.path === path);
+  if (!graph || !node) return [];
+  return candidates(graph, node).map(({ label, about, source, target }) => ({
+    label,
+    about,
+    run: () => edit("connect", { do: "connect", source, target }),
+  }));
+}
+
+const TITLES = { commands: "Commands", nodes: "Add a node", wires: "Connect" };
+const HINTS = {
+  commands: "Search for a command or node",
+  nodes: "Search for a node type",
+  wires: "Search for a port to connect",
+};
+
+interface Props {
+  kind: PaletteKind;
+  wire?: Wire;
+  close: () => void;
+}
+
+export function Palette({ kind, wire, close }: Props) {
   const types = useStudio((s) => s.types);
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
@@ -83,12 +120,13 @@ export function Palette({ kind, close }: { kind: "commands" | "nodes"; close: ()
       }));
       return [...COMMANDS, ...nodes];
     }
+    if (kind === "wires") return wires();
     return types.map((type) => ({
       label: type.label,
       about: `${type.about} · ${type.name}`,
-      run: () => addNode(type.name),
+      run: () => addNode(type.name, wire),
     }));
-  }, [kind, types]);
+  }, [kind, types, wire]);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = entries
     .map((entry) => ({ entry, rank: score(entry, words) }))
@@ -120,7 +158,7 @@ export function Palette({ kind, close }: { kind: "commands" | "nodes"; close: ()
     event.preventDefault();
   }
 
-  const title = kind === "nodes" ? "Add a node" : "Commands";
+  const title = TITLES[kind];
   return (
     <div className="overlay" onPointerDown={(event) => event.target === event.currentTarget && leave()}>
       <div className="dialog palette" role="dialog" aria-label={title} onKeyDown={key}>
@@ -132,7 +170,7 @@ export function Palette({ kind, close }: { kind: "commands" | "nodes"; close: ()
           aria-controls="palette-list"
           aria-activedescendant={found.length ? `palette-${at}` : undefined}
           aria-label={title}
-          placeholder={kind === "nodes" ? "Search for a node type" : "Search for a command or node"}
+          placeholder={HINTS[kind]}
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);

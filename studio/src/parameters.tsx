@@ -11,13 +11,15 @@ export function Parameters() {
   const [tab, setTab] = useState<"values" | "table">("values");
   return (
     <section className="parameters" aria-label="Parameters">
-      <div className="tabs" role="tablist">
-        <button type="button" role="tab" aria-selected={tab === "values"} onClick={() => setTab("values")}>
-          Parameters
-        </button>
-        <button type="button" role="tab" aria-selected={tab === "table"} onClick={() => setTab("table")}>
-          Spreadsheet
-        </button>
+      <div className="tabs">
+        <div role="tablist">
+          <button type="button" role="tab" aria-selected={tab === "values"} onClick={() => setTab("values")}>
+            Parameters
+          </button>
+          <button type="button" role="tab" aria-selected={tab === "table"} onClick={() => setTab("table")}>
+            Spreadsheet
+          </button>
+        </div>
         <span className="spread" />
         {node && <NodeName key={node.path} node={node} />}
       </div>

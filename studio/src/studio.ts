@@ -8,6 +8,7 @@ import type {
   DocPatch,
   Edit,
   EngineState,
+  Found,
   GraphNode,
   Kernel,
   NodeType,
@@ -29,6 +30,7 @@ export interface State {
   kernels: Record<string, Kernel>;
   texts: Record<string, Text>;
   consent: Code[];
+  found: Found | null;
   engine: EngineState;
   disk: { changed: boolean };
   recover: number;
@@ -50,6 +52,7 @@ let state: State = {
   kernels: {},
   texts: {},
   consent: [],
+  found: null,
   engine: { state: "starting", text: "", suspects: [] },
   disk: { changed: false },
   recover: 0,
@@ -177,6 +180,7 @@ const answers: Record<string, (message: Message) => void> = {
   kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
   text: (m) => setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } }),
   consent: (m) => setState({ consent: m.codes }),
+  found: (m) => setState({ found: m, ...(m.runs ? {} : { shownCode: m.node }) }),
   engine: (m) => setState({ engine: m }),
   disk: (m) => setState({ disk: m }),
   recover: (m) => setState({ recover: m.count }),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import warnings
+from pathlib import Path
 
 import pytest
 
 from tests.studio_scenes import LIFT, write_scene
 from tests.studio_server import PATIENCE, running
 
+AXE = Path(__file__).resolve().parents[2] / "studio" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -39,7 +42,7 @@ def browser():
 class Tab:
     """One page of the studio, with the words that tests use for it."""
 
-    def __init__(self, browser, studio, scheme="dark", **options):
+    def __init__(self, browser, studio, scheme="dark", url="", **options):
         self.studio = studio
         self.page = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme, **options)
         self.page.set_default_timeout(1000 * PATIENCE)
@@ -48,7 +51,7 @@ class Tab:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._console)
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(studio.url)
+        self.page.goto(url or studio.url)
 
     def _console(self, message) -> None:
         is_driver = "GL Driver Message" in message.text or "GPU stall" in message.text  # of SwiftShader
@@ -104,6 +107,15 @@ class Tab:
 
     typed = LIFT
 
+    def serious(self) -> list[str]:
+        """What axe finds that is serious: rules with the elements that break them."""
+        if not AXE.is_file():
+            pytest.skip("axe-core is not installed; run: make studio")
+        self.page.evaluate(AXE.read_text())
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        return [f"{each['id']}: {node['html']}" for each in serious for node in each["nodes"]]
+
     def node(self, name: str):
         """A node of the graph."""
         return self.page.locator(f'.react-flow__node[data-id="/Graph/{name}"]')
@@ -119,17 +131,27 @@ def scene(tmp_path):
 
 
 @pytest.fixture
-def studio(scene, tmp_path):
-    with running(scene, tmp_path / "settings") as studio:
-        yield studio
+def start(tmp_path):
+    """start(scene) -> a running server for a scene."""
+    with contextlib.ExitStack() as stack:
+        yield lambda scene: stack.enter_context(running(scene, tmp_path / "settings"))
 
 
 @pytest.fixture
-def open_tab(browser, studio):
-    """open_tab() -> a page; at the end no page may have complained, or asked another server."""
+def studio(scene, start):
+    return start(scene)
+
+
+@pytest.fixture
+def open_tab(browser, start, request):
+    """open_tab(studio) -> a page; at the end no page may have complained, or asked another server.
+
+    Pages are closed before their servers, as `start` ends after this fixture.
+    """
     tabs = []
 
-    def open_one(**options):
+    def open_one(studio=None, **options):
+        studio = studio or request.getfixturevalue("studio")
         tabs.append(Tab(browser, studio, **options))
         return tabs[-1]
 
@@ -137,7 +159,7 @@ def open_tab(browser, studio):
     for tab in tabs:
         tab.page.close()
         assert not tab.complaints
-        own = (studio.address, studio.address.replace("http", "ws"), "data:", "blob:")
+        own = (tab.studio.address, tab.studio.address.replace("http", "ws"), "data:", "blob:")
         assert [url for url in tab.requests if not url.startswith(own)] == []
 
 

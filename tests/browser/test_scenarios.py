@@ -8,27 +8,22 @@ from playwright.sync_api import expect
 from pxr import Usd
 
 import omni.warp_core as wp
-from tests.studio_scenes import LIFT, write_scene
-from tests.studio_server import running
-
-from .conftest import Tab
+from tests.studio_scenes import LIFT, write_large, write_scene
 
 TICK = 1 / 24
 
 
-def test_an_untrusted_scene_is_shown_and_runs_only_after_consent(browser, tmp_path):  # 1
+def test_an_untrusted_scene_is_shown_and_runs_only_after_consent(start, open_tab, tmp_path):  # 1
     canary = tmp_path / "canary"
     scene = write_scene(tmp_path / "scene.usda", f"open({str(canary)!r}, 'w').close()\n{LIFT}")
-    with running(scene, tmp_path / "settings") as studio:
-        tab = Tab(browser, studio)
-        tab.until_top(0.0)  # the mesh as authored
-        expect(tab.editor).to_contain_text("def lift")
-        expect(tab.page.get_by_text("nothing has run")).to_be_visible()
-        assert not canary.exists()
-        tab.run()
-        tab.until_top(0.5 + TICK)
-        assert canary.exists() and not tab.complaints
-        tab.page.close()
+    tab = open_tab(start(scene))
+    tab.until_top(0.0)  # the mesh as authored
+    expect(tab.editor).to_contain_text("def lift")
+    expect(tab.page.get_by_text("nothing has run")).to_be_visible()
+    assert not canary.exists()
+    tab.run()
+    tab.until_top(0.5 + TICK)
+    assert canary.exists()
 
 
 def test_a_changed_digit_changes_the_mesh(tab):  # 2
@@ -143,12 +138,41 @@ def test_wires_are_drawn_refused_deleted_and_undone(tab):  # 7
     expect(edges(tab)).to_have_count(4)
 
 
-def test_a_node_is_added_by_search_and_renamed(tab):  # 8, without dropping it on a wire
+def middle(locator):
+    """The middle of an element on the screen."""
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_node_is_added_by_search_dropped_on_a_wire_and_renamed(tab):  # 8
+    page = tab.page
     tab.node("clock").click()
-    tab.page.keyboard.press("Shift+A")
-    tab.page.get_by_role("combobox", name="Add a node").fill("read time")
-    tab.page.keyboard.press("Enter")
-    expect(tab.node("readTime")).to_be_visible()
+    page.keyboard.press("Shift+A")
+    page.get_by_role("combobox", name="Add a node").fill("multiply")
+    page.keyboard.press("Enter")
+    expect(tab.node("multiply")).to_be_visible()
+    page.get_by_role("button", name="Fit View").click()
+    wire = page.locator('.react-flow__edge[data-id*="clock"] path.react-flow__edge-path')
+    at = wire.evaluate(
+        """path => {
+          const end = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+          return [end.x, end.y];
+        }"""
+    )
+    x, y = middle(tab.node("multiply").locator("header b"))
+    box = tab.node("multiply").bounding_box()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(at[0] + x - (box["x"] + box["width"] / 2), at[1] + y - (box["y"] + box["height"] / 2), steps=12)
+    page.mouse.up()
+    expect(edges(tab)).to_have_count(4)
+    found = " ".join(edges(tab).evaluate_all("found => found.map(each => each.dataset.id)"))
+    assert "/Graph/clock.outputs:time" in found and "/Graph/multiply.inputs:a" in found
+    assert "/Graph/multiply.outputs:product" in found
+    expect(page.get_by_role("button", name="Undo")).to_have_attribute("title", "insert")
+    page.get_by_role("button", name="Undo").click()
+    expect(edges(tab)).to_have_count(3)
+    tab.until_top(0.5 + TICK)
     tab.node("lift").click()
     tab.page.get_by_label("Name of the node").fill("rise")
     tab.page.keyboard.press("Enter")
@@ -157,7 +181,20 @@ def test_a_node_is_added_by_search_and_renamed(tab):  # 8, without dropping it o
     tab.until_top(0.5 + TICK)
 
 
-def test_a_text_that_ends_the_engine_leaves_page_and_text(tab):  # 9, without "Find out why"
+def test_a_wire_dropped_in_the_void_asks_for_a_node(tab):  # 8
+    drag_from = tab.port("clock", "outputs:frame")
+    drag_from.hover()
+    tab.page.mouse.down()
+    box = tab.page.locator(".graph").bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 12, steps=8)
+    tab.page.mouse.up()
+    tab.page.get_by_role("combobox", name="Add a node").fill("to string")
+    tab.page.keyboard.press("Enter")
+    expect(tab.node("toString")).to_be_visible()
+    expect(edges(tab)).to_have_count(4)
+
+
+def test_a_text_that_ends_the_engine_leaves_page_and_text(tab):  # 9
     text = "import os\nos._exit(3)\n" + LIFT
     tab.write(text)
     tab.page.get_by_role("button", name="Run (Ctrl+Enter)").click()
@@ -169,6 +206,34 @@ def test_a_text_that_ends_the_engine_leaves_page_and_text(tab):  # 9, without "F
     tab.write(LIFT.replace("height + time", "7.0"))
     tab.until_top(7.0)
     expect(tab.page.get_by_text("Nothing is lost")).to_have_count(0)
+
+
+def test_a_write_out_of_bounds_is_explained_with_line_and_values(tab):  # 9
+    tab.write(LIFT.replace("lifted[i]", "lifted[i + 100000000]"))
+    expect(tab.page.locator(".status.error")).to_contain_text("where there is no memory")
+    expect(tab.editor).to_contain_text("100000000")
+    tab.page.get_by_role("button", name="Find out why").click()
+    expect(tab.page.locator(".status.error")).to_contain_text("Line 4: ")
+    expect(tab.page.locator(".status.error")).to_contain_text("index 100000000 is out of range")
+    expect(tab.page.locator(".status.error")).to_contain_text("values: 100000000, 9")
+    expect(tab.page.locator(".cm-lintRange-error")).to_contain_text("lifted[i + 100000000]")
+    tab.write(LIFT.replace("height + time", "7.0"))
+    tab.until_top(7.0)
+    expect(tab.page.locator(".cm-lintRange-error")).to_have_count(0)
+
+
+def test_a_crash_is_explained_with_line_and_values(tab):  # 9
+    """Kernels cannot end the engine by a wrong index, so Python at module level does it: in release mode alone."""
+    crash = "import omni.warp_core as w\nimport os\nif w.config.mode != 'debug':\n    os.kill(os.getpid(), 11)\n"
+    tab.write(crash + LIFT.replace("lifted[i]", "lifted[i + 5]"))
+    tab.page.get_by_role("button", name="Run (Ctrl+Enter)").click()
+    expect(tab.page.get_by_text("the engine crashed (SIGSEGV)")).to_be_visible()
+    tab.page.get_by_role("button", name="Find out why").first.click()
+    expect(tab.page.locator(".status.error")).to_contain_text("Line 8: ")
+    expect(tab.page.locator(".status.error")).to_contain_text("values: ")
+    expect(tab.page.locator(".cm-lintRange-error")).to_contain_text("lifted[i + 5]")
+    tab.page.get_by_role("button", name="A frame on").click()
+    tab.until_top(0.5 + 2 * TICK)  # the last good text runs
 
 
 def test_an_endless_kernel_can_be_stopped(tab):  # 10
@@ -199,7 +264,7 @@ def test_playing_and_scrubbing_show_the_frames_of_a_play(tab, scene):  # 11
         np.testing.assert_array_equal(np.array(tab.page.evaluate(script), np.float32), wanted[frame].reshape(-1))
 
 
-def test_saving_writes_what_a_fresh_studio_shows(browser, tab, scene, tmp_path):  # 12
+def test_saving_writes_what_a_fresh_studio_shows(tab, scene, start, open_tab):  # 12
     tab.write(LIFT.replace("height + time", "height + 1.5"))
     tab.until_top(2.0)
     tab.page.get_by_label("height, as a number").fill("2.5")
@@ -224,11 +289,9 @@ def test_saving_writes_what_a_fresh_studio_shows(browser, tab, scene, tmp_path):
         tab.page.wait_for_timeout(50)
     lines = zip(saved.splitlines(), scene.read_text().splitlines(), strict=True)
     assert [new.strip() for old, new in lines if old != new] == ["custom float inputs:height = 3"]
-    with running(scene, tmp_path / "settings") as studio:
-        other = Tab(browser, studio)  # the user wrote the text, so it is agreed to
-        other.until_top(4.5)
-        expect(other.editor).to_contain_text("height + 1.5")
-        other.page.close()
+    other = open_tab(start(scene))  # the user wrote the text, so it is agreed to
+    other.until_top(4.5)
+    expect(other.editor).to_contain_text("height + 1.5")
 
 
 def test_a_file_that_changes_on_disk_is_asked_about(tab, scene):  # 13
@@ -252,30 +315,27 @@ def test_an_edit_in_one_tab_shows_in_the_other(tab, open_tab):  # 14
     expect(other.editor).to_contain_text("6.0")
 
 
-def test_a_page_without_the_token_sees_nothing(browser, studio):  # 15; tests/studio has the other refusals
-    page = browser.new_page()
-    page.goto(studio.address)
+@pytest.mark.parametrize("token", ["", "#token=wrong"])
+def test_a_page_without_the_token_sees_nothing(open_tab, studio, token):  # 15; tests/studio has the other refusals
+    page = open_tab(studio, url=studio.address + token).page
     expect(page.get_by_text("This page has no access")).to_be_visible()
     assert "lift" not in page.content() and "scene.usda" not in page.content()
-    page.close()
 
 
-def test_names_and_errors_are_text_and_no_html(browser, tmp_path):  # 15
+def test_names_and_errors_are_text_and_no_html(start, open_tab, tmp_path):  # 15
     evil = "<img src=x onerror=alert(1)>"
     text = f'"""{evil}"""\n{LIFT}'.replace("height + time", f'height + undefined_("{evil}")')
     scene = write_scene(tmp_path / f"{evil.replace('/', '')}.usda", text.replace('"""', "'''"))
-    with running(scene, tmp_path / "settings") as studio:
-        tab = Tab(browser, studio)
-        tab.page.get_by_role("button", name="Run now").click()
-        expect(tab.page.locator(".cm-lintRange-error").first).to_be_visible()
-        tab.page.locator(".cm-lintRange-error").first.hover()
-        expect(tab.page.locator(".cm-diagnostic").first).to_be_visible()
-        expect(tab.page.locator(".file")).to_contain_text("<img")
-        assert tab.page.locator("img").count() == 0 and not tab.complaints
-        tab.page.close()
+    tab = open_tab(start(scene))
+    tab.page.get_by_role("button", name="Run now").click()
+    expect(tab.page.locator(".cm-lintRange-error").first).to_be_visible()
+    tab.page.locator(".cm-lintRange-error").first.hover()
+    expect(tab.page.locator(".cm-diagnostic").first).to_be_visible()
+    expect(tab.page.locator(".file")).to_contain_text("<img")
+    assert tab.page.locator("img").count() == 0
 
 
-def test_the_keyboard_alone_adds_edits_plays_and_saves(open_tab, scene):  # 16, without connecting
+def test_the_keyboard_alone_adds_connects_edits_plays_and_saves(open_tab, scene):  # 16
     tab = open_tab()
     page = tab.page
     tab.until_top(0.0)
@@ -286,6 +346,13 @@ def test_the_keyboard_alone_adds_edits_plays_and_saves(open_tab, scene):  # 16, 
     page.keyboard.type("constant float")
     page.keyboard.press("Enter")
     expect(tab.node("constantFloat")).to_be_visible()
+    page.keyboard.press("c")
+    page.keyboard.type("lift.height")
+    page.keyboard.press("Enter")
+    expect(edges(tab)).to_have_count(4)
+    tab.until_top(TICK)
+    page.keyboard.press("Control+z")
+    expect(edges(tab)).to_have_count(3)
     tab.editor.focus()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(LIFT.replace("height + time", "height + 100.0 * time"))
@@ -299,3 +366,59 @@ def test_the_keyboard_alone_adds_edits_plays_and_saves(open_tab, scene):  # 16, 
     page.keyboard.press("Control+s")
     expect(page.get_by_text("unsaved")).to_have_count(0)
     assert "100.0 * time" in scene.read_text()
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_axe_finds_nothing_serious(open_tab, scheme):  # 16
+    tab = open_tab(scheme=scheme)
+    page = tab.page
+    expect(page.get_by_text("nothing has run")).to_be_visible()
+    assert tab.serious() == []
+    tab.run()
+    tab.until_top(0.5 + TICK)
+    tab.node("lift").click()
+    assert tab.serious() == []
+    tab.write(LIFT.replace("height + time", "wp.sqroot(height)"))
+    expect(page.locator(".cm-lintRange-error")).to_be_visible()
+    page.get_by_role("tab", name="Spreadsheet").click()
+    page.get_by_text("9 rows").wait_for()
+    assert tab.serious() == []
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Commands").wait_for()
+    assert tab.serious() == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("dialog", name="Keys").wait_for()
+    assert tab.serious() == []
+
+
+def test_unsaved_edits_are_offered_after_the_server_was_killed(tab, scene, start, open_tab, studio):  # 17
+    tab.page.get_by_label("height, as a number").fill("6")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(6 + TICK)
+    expect(tab.page.get_by_text("unsaved")).to_be_visible()
+    studio.kill()
+    expect(tab.page.get_by_text("The studio is not there any more")).to_be_visible()
+    tab.complaints.clear()  # the browser tells that it cannot connect
+    tab.page.close()
+    other = open_tab(start(scene))
+    expect(other.page.get_by_text("The studio ended with 1 unsaved edit.")).to_be_visible()
+    other.page.get_by_role("button", name="Bring them back").click()
+    other.run()
+    other.until_top(6 + TICK)
+    expect(other.page.get_by_text("unsaved")).to_be_visible()
+
+
+def test_many_nodes_and_a_million_points(start, open_tab, tmp_path):  # 18; benchmarks/studio.py has the times
+    tab = open_tab(start(write_large(tmp_path / "large.usda", 1000, 300)))
+    tab.run()
+    tab.until("omniStudio.shapes.get('/Cloud')?.points.geometry.getAttribute('position')?.count ?? 0", 1_000_000)
+    tab.until_top(0.5)
+    expect(tab.page.locator(".react-flow__node").first).to_be_visible()
+    tab.page.get_by_label("height, as a number").fill("3")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(3.0)
+    tab.page.keyboard.press("Control+k")
+    tab.page.get_by_role("combobox", name="Commands").fill("go to n299")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_label("Name of the node")).to_have_value("n299")

@@ -152,3 +152,16 @@ def test_a_failed_node_says_why(session, output):
     session.step(output)
     report = next(r for r in session.reports() if r.path == "/Graph/write")
     assert "poinst" in report.failed and report.diagnostics[0]["message"] == report.failed
+
+
+def test_a_withheld_node_does_not_run_until_it_may(session, output):
+    session.withheld = frozenset({"/Graph/fall"})
+    session.rewind()
+    session.seek(3, output)
+    found = {report.path: report.failed for report in session.reports()}
+    assert "waits for your consent" in found["/Graph/fall"] and "/Graph/fall" not in session.host.code
+    np.testing.assert_array_equal(points(session), REST)
+    session.withheld = frozenset()
+    session.rewind()
+    session.seek(3, output)
+    np.testing.assert_array_equal(points(session), risen(6))

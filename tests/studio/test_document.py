@@ -109,6 +109,22 @@ def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
     assert not stage.GetPrimAtPath(f"{G}/lift").IsActive()
 
 
+def test_a_node_is_inserted_into_a_connection(document):
+    document.edit([{"do": "add", "graph": G, "type": "omni.graph.nodes.Multiply", "name": "twice"}], "add")
+    ends = {"source": f"{G}/clock.outputs:time", "target": f"{G}/lift.inputs:time"}
+    document.edit([{"do": "insert", "node": f"{G}/twice", **ends}], "insert")
+    assert sources(document, f"{G}/twice.inputs:a") == [f"{G}/clock.outputs:time"]
+    assert sources(document, f"{G}/lift.inputs:time") == [f"{G}/twice.outputs:product"]
+    document.undo()
+    assert sources(document, f"{G}/lift.inputs:time") == [f"{G}/clock.outputs:time"]
+
+
+def test_a_new_node_takes_the_end_of_a_wire(document):
+    add = {"do": "add", "graph": G, "type": "omni.graph.nodes.ConstantFloat", "name": "c"}
+    document.edit([add, {"do": "insert", "node": f"{G}/c", "target": f"{G}/lift.inputs:height"}], "add")
+    assert sources(document, f"{G}/lift.inputs:height") == [f"{G}/c.inputs:value"]
+
+
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -119,6 +135,15 @@ def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
         ),
         ({"do": "connect", "source": f"{G}/clock.outputs:tim", "target": f"{G}/lift.inputs:time"}, "no attribute"),
         ({"do": "connect", "source": f"{G}/clock.outputs:time", "target": "/Sheet.points"}, "there is no node /Sheet"),
+        (
+            {
+                "do": "insert",
+                "node": f"{G}/clock",
+                "source": f"{G}/read.outputs:value",
+                "target": f"{G}/lift.inputs:points",
+            },
+            "clock has no input that fits",
+        ),
         ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTme", "name": "t"}, "no node type"),
         ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "lift"}, "there is a prim"),
         ({"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "a b"}, "not a name"),

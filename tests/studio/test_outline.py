@@ -1,4 +1,4 @@
-"""What pages know of the document: patches bring them to what a fresh description has."""
+"""The outline of a document: its patches bring pages to the graphs that a fresh description has."""
 
 import pytest
 

@@ -216,6 +216,53 @@ def test_code_with_side_effects_does_not_run_before_consent(tmp_path):
         client.close()
 
 
+def test_one_text_runs_while_others_wait(tmp_path):
+    canary = tmp_path / "canary"
+    scene = write_scene(tmp_path / "scene.usda")
+    other = write_scene(tmp_path / "other.usda", f"open({str(canary)!r}, 'w').close()\n{LIFT}").read_text()
+    block = other[other.index('    def OmniGraphNode "lift"') : other.index('    def OmniGraphNode "write"')]
+    text = scene.read_text()
+    cut = text.index('    def OmniGraphNode "write"')
+    scene.write_text(text[:cut] + block.replace('"lift"', '"second"') + text[cut:])
+    with running(scene, tmp_path / "settings") as studio:
+        client = Client(studio)
+        codes = client.wait(lambda: client.latest.get("consent", {}).get("codes"))
+        first, second = sorted(codes, key=lambda code: code["node"])
+        client.send("trust", digests=[first["digest"]], partial=True)
+        client.wait(near(client, 0.5 + 1 / 24))
+        assert [c["node"] for c in client.latest["consent"]["codes"]] == ["/Graph/second"]
+        client.wait(
+            lambda: "waits for your consent" in client.latest.get("stats", {})["failed"].get("/Graph/second", "")
+        )
+        client.edit({"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"})
+        client.send("seek", frame=3)
+        client.wait(near(client, 0.5 + 3 / 24))
+        assert not canary.exists()
+        client.send("trust", digests=[second["digest"]])
+        client.wait(canary.exists)
+        client.close()
+
+
+def test_a_text_that_reads_a_file_is_agreed_to_once(tmp_path):
+    (tmp_path / "table.txt").write_text("1 2 3")
+    scene = write_scene(tmp_path / "scene.usda")
+    held = "custom float inputs:height = 0.5"
+    scene.write_text(scene.read_text().replace(held, held + '\n        custom string inputs:table:file = "table.txt"'))
+    with running(scene, tmp_path / "settings") as studio:
+        client = Client(studio)
+        client.trust()
+        client.wait(near(client, 0.5 + 1 / 24))
+        start = len(client.messages)
+        code(client, LIFT.replace("height + time", "height + 7.0"))
+        client.wait(near(client, 7.5))
+        client.edit({"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"})
+        client.wait(lambda: client.node("t"))
+        client.edit({"do": "set", "path": f"{NODE}.inputs:height", "value": 1.0})
+        client.wait(near(client, 8.0))
+        assert not [m for m in client.messages[start:] if m["is"] == "consent" and m["codes"]]
+        client.close()
+
+
 def test_remembered_consent_is_for_exactly_one_text(scene, tmp_path):
     settings = tmp_path / "settings"
     with running(scene, settings) as studio:

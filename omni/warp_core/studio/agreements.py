@@ -1,4 +1,4 @@
-"""What the user agreed to run: texts by SHA-256, of which some are remembered for later starts."""
+"""Consent of the user to run texts, by SHA-256; some of it is remembered for later starts."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ class Agreements:
         """The texts that wait for consent."""
         return [code for code in self.codes if code["digest"] not in self._agreed]
 
+    @property
+    def agreed(self) -> list[str]:
+        """The digests of the scene's texts that may run."""
+        return [code["digest"] for code in self.codes if code["digest"] in self._agreed]
+
     def message(self) -> dict[str, Any]:
         """Return the message that asks for consent."""
         return {"is": "consent", "codes": self.pending, "partial": self.is_partial}
@@ -52,8 +57,7 @@ class Agreements:
     def tell(self) -> None:
         """Let the engine run what was agreed to, and ask the pages for the rest."""
         if not self._evaluation.is_blocked:
-            digests = [code["digest"] for code in self.codes if code["digest"] in self._agreed]
-            self._evaluation.send(do="agree", digests=digests, partial=self.is_partial)
+            self._evaluation.send(do="agree", digests=self.agreed, partial=self.is_partial)
         self._pages.post(self.message())
         self._evaluation.touch()
 

@@ -76,6 +76,36 @@ def _connect(editor: Editor, source: str, target: str) -> None:
     editor.builder(target.partition(".")[0]).connect(source, target)
 
 
+def _insert(editor: Editor, node: str, source: str = "", target: str = "") -> None:
+    """Put a node between the ends of a connection, or at the end of one: its first ports that fit are connected."""
+    if source and target:
+        _disconnect(editor, target, source)
+    for other, side in ((source, "inputs:"), (target, "outputs:")):
+        if other and not any(
+            _joins(editor, node, other, name, side == "inputs:") for name in _port_names(editor, node, side)
+        ):
+            raise EditError(f"{node.rpartition('/')[2]} has no {side[:-2]} that fits {other}")
+
+
+def _port_names(editor: Editor, node: str, side: str) -> list[str]:
+    prim = editor.prim(node)
+    node_type = editor.registry.find(str(prim.GetAttribute("node:type").Get() or ""))
+    declared = node_type.spec.attributes if node_type is not None else {}
+    gives = {name for name, spec in declared.items() if spec.metadata.get("outputOnly") == "1"}
+    added = [name for name in prim.GetAuthoredPropertyNames() if name not in declared]
+    names = [name for name in [*added, *declared] if name.startswith(side) and name not in gives]
+    return names + sorted(gives) if side == "outputs:" else names
+
+
+def _joins(editor: Editor, node: str, other: str, name: str, is_input: bool) -> bool:
+    """True if a port of a node could be connected to a port of another one, and is now."""
+    try:
+        _connect(editor, *((other, f"{node}.{name}") if is_input else (f"{node}.{name}", other)))
+    except (EditError, ValueError):
+        return False
+    return True
+
+
 def _disconnect(editor: Editor, target: str, source: str = "") -> None:
     node, _, name = target.partition(".")
     found = editor.prim(node).GetProperty(name)
@@ -160,6 +190,7 @@ OPERATIONS: dict[str, Callable[..., None]] = {
     "code": _code,
     "attribute": _attribute,
     "connect": _connect,
+    "insert": _insert,
     "disconnect": _disconnect,
     "add": _add,
     "addGraph": _add_graph,

@@ -17,6 +17,7 @@ from .agreements import Agreements
 from .document import Document, Patch
 from .edits import EditError
 from .evaluation import Evaluation
+from .investigation import Investigation
 from .journal import Journal
 from .kernel_texts import KernelTexts
 from .outline import Outline
@@ -46,6 +47,7 @@ class Hub:
             "signature": self.texts.take_signature,
             "failed": self.texts.failed,
         }
+        self.investigation = Investigation(document, self.pages, device)
         self.disk_changed = self.follows = False
         self._tasks: list[asyncio.Task] = []
 
@@ -62,6 +64,7 @@ class Hub:
             with suppress(asyncio.CancelledError):
                 await task
         self.evaluation.close()
+        self.investigation.close()
 
     # Pages.
 
@@ -163,6 +166,13 @@ class Hub:
     def on_again(self, page: Page) -> None:
         """Run texts that were held back after a crash once more."""
         self.texts.run_again()
+
+    def on_why(self, page: Page, node: str) -> None:
+        """Run the newest text of a node once with every access checked, and tell the line and values of a mistake."""
+        if any(code["node"] == node for code in self.agreements.pending):
+            raise EditError(f"agree to run the text of {node} first")
+        frame = self.evaluation.playback.target
+        self.investigation.start(node, self.texts.of(node).newest, frame, self.agreements.agreed)
 
     def on_save(self, page: Page) -> None:
         """Write the file."""

@@ -31,7 +31,7 @@ def describe(stage: Usd.Stage, registry: Registry) -> dict[str, Any]:
 
 
 def describe_graph(stage: Usd.Stage, registry: Registry, path: str) -> dict[str, Any] | None:
-    """Return one graph as the page shows it, None if there is none."""
+    """Return one graph as the page shows it, None if the path has no graph."""
     prim = stage.GetPrimAtPath(path)
     return _graph(prim, registry) if prim and prim.IsActive() and prim.GetTypeName() == "OmniGraph" else None
 
@@ -122,6 +122,8 @@ def _port(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | 
         port |= _value(prim, name, kind, spec)
     if spec is not None:
         port["about"] = spec.description
+        if spec.metadata.get("outputOnly") == "1":
+            port["gives"] = True  # connections start at it, as at the value of a constant
         if spec.allowed_tokens:
             port["tokens"] = list(spec.allowed_tokens)
         port |= {key: plain(v) for key, v in (("min", spec.minimum), ("max", spec.maximum)) if v is not None}

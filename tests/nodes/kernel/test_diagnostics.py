@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from omni.warp_core.nodes.graph.node_graph import Log
+from omni.warp_core.nodes.kernel.diagnostics import entry
 from omni.warp_core.nodes.play.player import Player, Settings, SettingsError
 from tests.nodes.kernel.kernel_scenes import kernel, value
 
@@ -46,6 +47,13 @@ def test_diagnostics_have_the_place_in_the_text(make_scene, play):
         assert (first["line"], first["column"], first["endColumn"]) == (line, column, end), first
         assert first["file"] == (f"/G/k{i}.inputs:codeStr" if line else "")
     assert len(result.log.errors) == len(MISTAKES), "each is told once"
+
+
+def test_a_mistake_of_a_checked_run_has_the_line_that_it_quotes():
+    message = "kernel `k`, thread 6: index 9 is out of range\n  --> /G/k.inputs:codeStr:4\n4 |     y[i + 3] = a[i]\n  |"
+    assert entry(message)["line"] == 4
+    assert entry(message.replace("\n4 |", "\n5 |"))["line"] == 0
+    assert entry("it failed\n  --> /G/k.inputs:codeStr:1\nwhy: no line is quoted")["line"] == 0
 
 
 def test_an_attribute_that_appears_in_a_repaired_frame_clears_the_diagnostics(make_scene, play):

@@ -7,6 +7,7 @@ compiled, what the node costs, and how it runs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,8 +38,14 @@ class Status:
     device: str = ""
 
 
+# In errors of checked kernels: the place, and below it the line of the text.
+_QUOTED_LINE = re.compile(r"^ *--> .+:(\d+)\n\1 \|", re.MULTILINE)
+
+
 def entry(message: str, file: str = "", line: int = 0) -> dict[str, Any]:
-    """One mistake: `line` counts from 1, 0 says that the mistake has no place in the text."""
+    """One mistake: `line` counts from 1, 0 says that the mistake has no place in the text, or that `message` tells."""
+    quoted = None if line else _QUOTED_LINE.search(message)
+    line = int(quoted[1]) if quoted else line
     place = {"file": file, "line": line, "column": 0, "endLine": line, "endColumn": 0}
     return {"severity": "error", "code": "", "message": message, **place, "help": ""}
 
