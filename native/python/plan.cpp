@@ -185,6 +185,11 @@ void Plan::set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string
     for (const auto& [index, offset, words] : arrays) needed_.push_back({params.at(index).offset + offset, words});
 }
 
+void Plan::set_stores(const std::vector<size_t>& ids, bool elsewhere) {
+    for (size_t index : ids) stored_ids_.push_back(params.at(index).offset);
+    stores_elsewhere_ = elsewhere;
+}
+
 void Plan::check_needed(const std::byte* block) const {
     for (const Needed& array : needed_) {
         void* data;
@@ -250,6 +255,12 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count, const st
 void Plan::announce_writes(const std::byte* block) const {
     for (const ParamSpec& p : params)
         if (p.nested) before_any_write();
+    if (stores_elsewhere_) before_write_to_any_structure();
+    for (uint32_t offset : stored_ids_) {
+        uint64_t id;
+        std::memcpy(&id, block + offset, sizeof id);
+        before_write_to_structure(id);
+    }
     each_array(block, [](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
         wc_array array;
         std::memcpy(&array, at, sizeof array);
@@ -324,6 +335,7 @@ void bind_plans(nb::module_& m) {
             nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0, nb::arg("block_dim") = 0)
         .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
         .def("set_needed", &Plan::set_needed, nb::arg("arrays"))
+        .def("set_stores", &Plan::set_stores, nb::arg("ids"), nb::arg("elsewhere"))
         .def("set_counts", &Plan::set_counts, nb::arg("threads"), nb::arg("blocks"), nb::arg("arrays"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(

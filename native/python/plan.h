@@ -153,6 +153,8 @@ class Plan {
     void set_counts(bool threads, bool blocks,
                     const std::vector<std::tuple<size_t, uint32_t, std::string, int>>& arrays);
     void set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string>>& arrays);
+    // The parameters that are ids of structures to which the kernel writes; `elsewhere` if it gets such ids otherwise.
+    void set_stores(const std::vector<size_t>& ids, bool elsewhere);
     nb::tuple variants() const;  // that there is code for
     // The same for a GPU. With `on_checked` launches go there, as (variant, argument block, dimensions, threads).
     void set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object on_checked);
@@ -183,6 +185,9 @@ class Plan {
             for (const ArrayField& a : p.arrays) f(p, block + p.offset + a.offset, a.ndim, a.itemsize);
         }
     }
+
+    std::vector<uint32_t> stored_ids_;  // where they are in the argument block
+    bool stores_elsewhere_ = false;
 
     // An array that every thread uses elements of: where it is in the argument block, and its name.
     struct Needed {

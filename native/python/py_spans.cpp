@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace wc {
 
@@ -104,6 +106,26 @@ void before_any_write() {
     tell_watchers(Range{0, UINTPTR_MAX});
 }
 
+namespace {
+
+std::unordered_map<uint64_t, Range>& structures() {
+    static std::unordered_map<uint64_t, Range> ranges;
+    return ranges;
+}
+
+}  // namespace
+
+void before_write_to_structure(uint64_t id) {
+    auto found = structures().find(id);
+    if (found != structures().end()) before_write(Range{found->second});
+}
+
+void before_write_to_any_structure() {
+    std::vector<Range> all;  // a copy, as Python may free a structure when it is told
+    for (const auto& [id, range] : structures()) all.push_back(range);
+    for (Range range : all) before_write(range);
+}
+
 bool are_disjoint_with_gradients(const nb::list& arrays) {
     static PyObject* claim = PyUnicode_InternFromString("_claim");
     std::vector<Range> ranges;
@@ -191,6 +213,11 @@ void bind_spans(nb::module_& m) {
         nb::arg("high"));
     m.def("before_writes", &before_writes, nb::arg("arrays"));
     m.def("before_any_write", &before_any_write);
+    m.def(
+        "set_structure_memory",
+        [](uint64_t id, uintptr_t low, uintptr_t high) { structures()[id] = Range{low, high}; }, nb::arg("id"),
+        nb::arg("low"), nb::arg("high"));
+    m.def("forget_structure_memory", [](uint64_t id) { structures().erase(id); }, nb::arg("id"));
     m.def(
         "before_sharing",
         [](uintptr_t low, uintptr_t high) {

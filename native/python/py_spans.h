@@ -15,6 +15,9 @@ void before_write(Range range);
 void before_write(const Array& array);
 // The same where it is not known which memory is written.
 void before_any_write();
+// The same for the memory that kernels may write by the id of a structure, such as the values of a volume.
+void before_write_to_structure(uint64_t id);
+void before_write_to_any_structure();
 
 // Whether arrays share no memory, and each has the gradient that is bound to its memory (see grad_binding.py).
 bool are_disjoint_with_gradients(const nb::list& arrays);

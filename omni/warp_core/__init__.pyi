@@ -7367,7 +7367,7 @@ def volume_lookup(id: uint64 | int, i: int, j: int, k: int, dtype: Any) -> Any:
         type is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), bg_value=-1.0, device="cpu")
     >>> wp.volume_lookup(volume.id, 1, 0, 1, dtype=float), wp.volume_lookup(volume.id, 50, 0, 1, dtype=float)
@@ -7389,7 +7389,7 @@ def volume_lookup_f(id: uint64 | int, i: int, j: int, k: int) -> float:
         The value, a float32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_lookup_f(volume.id, 1, 1, 0)
@@ -7453,7 +7453,7 @@ def volume_lookup_v(id: uint64 | int, i: int, j: int, k: int) -> vec3f:
         The value, a vec3.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
     >>> wp.volume_lookup_v(volume.id, 1, 1, 0)
@@ -7474,8 +7474,8 @@ def volume_sample(id: uint64 | int, uvw: vec3f, sampling_mode: int, dtype: Any) 
         A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
 
     Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
-    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index; values of volumes
-    are constants.
+    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index, and to the values
+    in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
@@ -7516,8 +7516,7 @@ def volume_sample_grad(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad: A
         The value, as `wp.volume_sample` gives it.
 
     Error: 12 ulp of the largest of the eight values.
-    Derivative: of both results, exact with respect to `uvw` where it exists, else of the side with the greater index;
-    values of volumes are constants.
+    Derivative: of both results, with respect to `uvw` and to values, as of `wp.volume_sample`.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
@@ -7734,7 +7733,8 @@ def volume_store(id: uint64 | int, i: int, j: int, k: int, value: Any) -> None:
         value: of the type of the volume's values. Another one is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: refused. Store values that have one in an array: see `wp.volume_sample_index`.
+    Derivative: exact with respect to `value`, if the volume requires gradients. Where threads store into one voxel,
+    each of them gets its gradient.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store(volume.id, 1, 2, 3, 0.5)
@@ -7753,7 +7753,7 @@ def volume_store_f(id: uint64 | int, i: int, j: int, k: int, value: float) -> No
         value: a float32.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: as `wp.volume_store`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store_f(volume.id, 1, 2, 3, 0.5)
@@ -7770,7 +7770,7 @@ def volume_store_i(id: uint64 | int, i: int, j: int, k: int, value: int) -> None
         value: an int32.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: none.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0, device="cpu")
     >>> wp.volume_store_i(volume.id, 1, 2, 3, 5)
@@ -7787,7 +7787,7 @@ def volume_store_v(id: uint64 | int, i: int, j: int, k: int, value: vec3f) -> No
         value: a vec3.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: as `wp.volume_store`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
     >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))

@@ -260,6 +260,12 @@ def watching() -> bool:
 def before_write(low: int, high: int) -> None:
     """Tell of a write that Python is about to do."""
 
+def set_structure_memory(id: int, low: int, high: int) -> None:
+    """Let kernels that write by the id of a structure tell of writes to this memory."""
+
+def forget_structure_memory(id: int) -> None:
+    """Expect no further kernels with the id."""
+
 def before_writes(arrays: list[Any]) -> None:
     """Tell of writes to arrays that Python is about to do."""
 
@@ -468,6 +474,9 @@ class Plan:
         """Say how the kernel adds to arrays."""
     def set_counts(self, threads: bool, blocks: bool, arrays: Sequence[tuple[int, int, str, int]]) -> None:
         """Say what the kernel counts with 32-bit integers (passes/counts.py): launches that are larger are refused."""
+
+    def set_stores(self, ids: Sequence[int], elsewhere: bool) -> None:
+        """Set the parameters that are ids of structures to which the kernel writes, and if it gets others elsewhere."""
 
     def set_needed(self, arrays: Sequence[tuple[int, int, str]]) -> None:
         """Say which arrays every thread uses: their parameters, offsets in these, and names. Launches that have threads

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .autodiff.analysis.mesh_arrays import READS
+from .autodiff.analysis.structure_arrays import MESH_READS
 from .front import library, library_pack, lower  # noqa: F401 - two of them fill tables
 from .front.gradients import library_rules  # noqa: F401 - two of them fill tables
 from .ir.bytecode import write
@@ -73,8 +73,8 @@ def build() -> bytes:
     """The bytes of the pack: the digest of the sources, then the functions by instance key."""
     library.pack_lookup = None
     # Products are fused in the kernel that they end up in. An adjoint has to see the calls whose gradients are given,
-    # and those that read the arrays of a mesh.
-    calls = frozenset({*registry.GRADIENTS, *registry.STAND_INS, *READS})
+    # and those that read arrays of structures.
+    calls = frozenset({*registry.GRADIENTS, *registry.STAND_INS, *registry.ARRAY_FORMS, *MESH_READS})
     options = pipeline.PassOptions(contract=False, calls=calls)
     functions: dict[str, Function] = {}
     for found, i, types in instances():

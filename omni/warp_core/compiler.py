@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 from . import config
 from .codegen.target import GpuOptions, Target
-from .ir.launch_facts import Accumulation, Counts, Need, Utf8
+from .ir.launch_facts import Accumulation, Counts, Need, Stores, Utf8
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
 from .lang.deep_recursion import with_large_stack
@@ -43,7 +43,7 @@ from .lang.errors import (
     compile_error,
 )
 from .lang.kernel import Kernel, on_redefinition
-from .lang.kernel_transforms import Augmented, MeshArrays, ScalarArrays, Transform, subject_after
+from .lang.kernel_transforms import Augmented, ScalarArrays, StructureArrays, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
@@ -89,6 +89,7 @@ class Artifact(NamedTuple):
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
     do without; debug code tells by itself, and adjoints run after their kernels. `counts`
     says what the kernel counts with 32-bit integers. `serial`: on a CPU, threads must run one after the other.
+    `stores`: the structures that it writes to by their id.
     """
 
     kernel: str
@@ -111,6 +112,7 @@ class Artifact(NamedTuple):
     needed: tuple[Need, ...] = ()
     counts: Counts = Counts()
     serial: bool = False
+    stores: Stores = Stores()
 
 
 class CompileRequest(NamedTuple):
@@ -273,6 +275,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     pipeline = _stage("passes.pipeline")
     debug = request.debug and not request.transform  # tangents may be what no check lets pass
     native = _native_functions(request)
+    stores = _stage("passes.structure_writes").structure_stores(fn)
     fast = request.fast_math
     passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request), fast_math=fast)
     made["ir"] = fn = pipeline.run(fn, passes, primal)
@@ -314,6 +317,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
         serial=request.serial,
+        stores=stores,
     )
 
 
@@ -465,13 +469,14 @@ def effects(kernel: Kernel) -> Any:
     return with_large_stack(find, kernel.subject)
 
 
-def mesh_lookups(kernel: Kernel) -> Any:
-    """Return how a kernel finds the points of meshes: `MeshLookups` of autodiff/analysis/mesh_arrays.py. Raises as
-    `compile`.
+def array_lookups(kernel: Kernel) -> Any:
+    """Return how a kernel finds arrays of structures: `ArrayLookups` of autodiff/analysis/structure_arrays.py. Raises
+    as `compile`.
     """
 
     def find() -> Any:
-        return _stage("autodiff.analysis.mesh_arrays").mesh_lookups(_lowered(kernel.primal, kernel.transform))
+        _stage("front.gradients.library_rules")  # has the array forms
+        return _stage("autodiff.analysis.structure_arrays").array_lookups(_lowered(kernel.primal, kernel.transform))
 
     return with_large_stack(find, kernel.subject)
 
@@ -518,12 +523,13 @@ def _lowered(
         subject = transform.subject(subject)
         if isinstance(transform, Augmented):
             fn = _stage("autodiff.vjp.atomic_results").augmented_kernel(fn)
-        elif isinstance(transform, MeshArrays):
-            fn = _stage("autodiff.analysis.mesh_arrays").with_mesh_arrays(fn, transform.ids)
+        elif isinstance(transform, StructureArrays):
+            given = _stage("front.gradients.library_rules").library_gradient
+            fn = _stage("autodiff.analysis.structure_arrays").with_arrays(fn, transform.lookups, given)
         elif isinstance(transform, ScalarArrays):
             fn = _stage("passes.scalar_arrays").with_scalar_arrays(fn, transform.params)
         else:
-            first = all(isinstance(before, (MeshArrays, ScalarArrays)) for before in transforms[:number])
+            first = all(isinstance(before, (StructureArrays, ScalarArrays)) for before in transforms[:number])
             fn = _tangent(fn, subject, transform.active, checks=debug and first)
     return fn
 

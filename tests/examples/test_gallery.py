@@ -22,6 +22,7 @@ import kmeans
 import path_tracing
 import shallow_water
 import smoke
+import tomography
 
 
 class TestShallowWater:
@@ -358,6 +359,32 @@ class TestCloud:
         assert volume.get_voxel_count() < 0.8 * dense, "blocks without a density are left out"
 
 
+class TestTomography:
+    def test_shadows_are_those_of_the_interpolated_voxels(self):
+        volume, n = tomography.hidden_cloud(16), 16
+        dense = volume.values.numpy().reshape(2, 2, 2, 8, 8, 8)
+        order = volume.get_tiles().numpy() // 8
+        dense = dense.reshape(8, 8, 8, 8)[np.lexsort(order.T[::-1])].reshape(2, 2, 2, 8, 8, 8)
+        dense = dense.transpose(0, 3, 1, 4, 2, 5).reshape(n, n, n).astype(float)
+        angle, step = 0.3, tomography.EXTENT / 32
+        found = tomography.shadows(volume, np.array([angle]), n).numpy()[0]
+        at = (np.arange(n) + 0.5) * tomography.EXTENT / n - 0.5 * tomography.EXTENT
+        away = (np.arange(32) + 0.5) * step - 0.5 * tomography.EXTENT
+        y, x, z = np.meshgrid(-at, at, away, indexing="ij")
+        turned = np.stack([np.cos(angle) * x + np.sin(angle) * z, y, np.cos(angle) * z - np.sin(angle) * x])
+        index = (turned + 0.5 * tomography.EXTENT) * n / tomography.EXTENT - 0.5
+        depth = map_coordinates(dense, index, order=1, mode="grid-constant").sum(axis=2) * step
+        assert np.allclose(found, np.exp(-depth), atol=1e-4)
+
+    def test_the_cloud_is_found(self):
+        angles = np.pi * np.arange(6) / 6
+        hidden = tomography.hidden_cloud(16)
+        found, losses = tomography.fit(tomography.shadows(hidden, angles, 16), angles, 16, 30)
+        assert losses[-1] < 0.01 * losses[0]
+        unseen = [tomography.shadows(v, np.array([0.2]), 16).numpy() for v in (hidden, found)]
+        assert np.abs(unseen[1] - unseen[0]).mean() < 0.02 < np.abs(1.0 - unseen[0]).mean()
+
+
 class TestSmoke:
     CELLS = (16, 24, 12)
 
@@ -500,6 +527,7 @@ class TestKMeans:
         (kmeans, [20_000, 3]),
         (cloud, [64]),
         (smoke, [(24, 40, 24), 3]),
+        (tomography, [16, 4, 3]),
     ],
     ids=lambda part: getattr(part, "__name__", ""),
 )

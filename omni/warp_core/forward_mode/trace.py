@@ -92,7 +92,7 @@ class JvpTrace(observers.Observer):
             return outward(launch)
         launch.check_runs()
         kernel, dim, args, device, block_dim, *_ = launch
-        kernel, args = structures.with_arrays(kernel, device, args, self.follows)
+        kernel, args, _ = structures.with_arrays(kernel, device, args, self.follows)
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         arrays = [a for value in held for a in launch_vjp.arrays_in(value)]
         self.seal(f"kernel `{kernel.name}`", arrays, lambda a: covers(kernel, dim, held, a))

@@ -44,6 +44,15 @@ class PrivatizedArray(NamedTuple):
     width: int
 
 
+class Stores(NamedTuple):
+    """Writes of a kernel to structures such as volumes: `ids` are the parameters that are their ids. With `elsewhere`
+    it also gets ids of such structures in another way.
+    """
+
+    ids: tuple[int, ...] = ()
+    elsewhere: bool = False
+
+
 class Accumulation(NamedTuple):
     """The additions of a kernel to the arrays of a launch.
 

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from inspect import Parameter
 from typing import NamedTuple
 
-from .types import F32, Array, Type, Vec
+from .types import Array, Type
 
 Parameters = Sequence[tuple[Parameter, Type]]
-_VECTORS = Array(Vec(3, F32), 1)
 
 
 class Tangent(NamedTuple):
@@ -52,19 +51,33 @@ class Augmented(NamedTuple):
         return of
 
 
-class MeshArrays(NamedTuple):
-    """The transform to a kernel that gets the arrays of meshes as arguments, so that these have derivatives.
+class Lookup(NamedTuple):
+    """Arrays of a structure, such as the points of a mesh, that a kernel finds by the id.
 
-    For each parameter of `ids`, which are the ids of meshes, the points and the velocities follow the parameters.
+    Attributes:
+        param: the number of the parameter that is the id.
+        arrays: the attributes of the structure that are the arrays, each with its type.
+        needs_arrays: whether the kernel must get them as arguments though none of them has a derivative.
     """
 
-    ids: tuple[int, ...]
+    param: int
+    arrays: tuple[tuple[str, Array], ...]
+    needs_arrays: bool
+
+
+class StructureArrays(NamedTuple):
+    """The transform to a kernel that gets arrays of structures as arguments, so that these have derivatives.
+
+    The arrays of each lookup follow the parameters.
+    """
+
+    lookups: tuple[Lookup, ...]
 
     def parameters(self, given: Parameters) -> Parameters:
         """Return the parameters after the transform."""
-        names = [f"{given[i][0].name}_{array}" for i in self.ids for array in ("points", "velocities")]
         last, _ = given[-1]
-        return [*given, *((last.replace(name=name, default=last.empty), _VECTORS) for name in names)]
+        added = [(f"{given[found.param][0].name}_{name}", t) for found in self.lookups for name, t in found.arrays]
+        return [*given, *((last.replace(name=name, default=last.empty), t) for name, t in added)]
 
     def subject(self, of: str) -> str:
         """Return the name in error messages: the user knows the kernel only."""
@@ -91,7 +104,7 @@ class ScalarArrays(NamedTuple):
         return of
 
 
-Transform = Tangent | Augmented | MeshArrays | ScalarArrays
+Transform = Tangent | Augmented | StructureArrays | ScalarArrays
 
 
 def subject_after(transforms: Sequence[Transform], kernel: str) -> str:

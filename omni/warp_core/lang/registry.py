@@ -167,6 +167,7 @@ def gradient(func: Callable) -> Builtin:
 
 STAND_INS: dict[str, Builtin] = {}
 TANGENTS: dict[str, Builtin] = {}
+ARRAY_FORMS: dict[str, Builtin] = {}
 
 
 def surrogate(func: Callable) -> Builtin:
@@ -185,6 +186,14 @@ def tangent(func: Callable) -> Builtin:
     surrogate shares with the function it replaces.
     """
     return _register_rule(TANGENTS, func, "_tangent")
+
+
+def array_form(func: Callable) -> Builtin:
+    """Decorator: where a derivative is wanted, kernels call `func`, called `<name>_of_array`, for the builtin `name`.
+
+    Its last argument is an array, in place of the memory of a structure such as a volume.
+    """
+    return _register_rule(ARRAY_FORMS, func, "_of_array")
 
 
 def _register_rule(table: dict[str, Builtin], func: Callable, suffix: str) -> Builtin:

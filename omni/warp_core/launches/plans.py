@@ -386,6 +386,7 @@ class PlanMaker:
         self.plan.whole_blocks, self.plan.serial = artifact.whole_blocks, artifact.serial
         self.plan.set_needed(artifact.needed)
         self.plan.set_counts(*artifact.counts)
+        self.plan.set_stores(*artifact.stores)
         self.add(variant, loaded)
         return self.plan
 

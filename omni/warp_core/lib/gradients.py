@@ -18,7 +18,7 @@ from .noise import _cell_periodic, _cube_slope, _slope, _square_slope
 from .scalar_functions import copysign
 from .trigonometry import cos, sin
 from .vectors import dot, length
-from .volumes import volume_gradients  # noqa: F401 - further gradients
+from .volumes import volume_array_forms, volume_gradients  # noqa: F401 - further gradients
 
 
 @gradient

@@ -35,7 +35,8 @@ def remember(step: RecordedLaunch) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
     kernel, options, facts, _, device, *_ = step.template
     params = kernel.params
-    is_special = step.structures.saved or step.exact or options.adjoint != "distinct"
+    finds_structures = step.structures.saved or step.structures.params
+    is_special = finds_structures or step.exact or options.adjoint != "distinct"
     if is_special or device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):

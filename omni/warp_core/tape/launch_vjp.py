@@ -237,13 +237,13 @@ def record(
         ValueError: arrays of different element types share memory, which gradients could not follow.
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
-    kernel, args = structures.with_arrays(kernel, device, args, lambda a: _has_derivative(a, tape.cuts))
+    kernel, args, watched = structures.with_arrays(kernel, device, args, lambda a: _has_derivative(a, tape.cuts))
     held, named = _named(kernel, args, device)
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
         if tape.cuts:
             follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-        return UntrackedLaunch(kernel, arrays)
+        return UntrackedLaunch(kernel, [*arrays, *watched])
     options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
@@ -257,7 +257,7 @@ def record(
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
     template = LaunchTemplate(kernel, options, known, block_dim, device)
-    step = RecordedLaunch(template, dim, held, kept.held, active, arrays, [], place, cut)
+    step = RecordedLaunch(template, dim, held, kept.held, active, [*arrays, *watched], [], place, cut)
     step.structures = structures.save(kernel, device, held, place)
     written = plans.plan_for(kernel, step.forward_options()).written
     step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
@@ -266,7 +266,7 @@ def record(
 
 def _has_derivative(a: array, cuts: DependenceTracker | None = None) -> bool:
     """True if an array has a gradient, or was computed from arrays with gradients."""
-    a._resolve_grad("points or velocities of a mesh")
+    a._resolve_grad("an array of a mesh or of a volume")
     return a.grad is not None or (cuts is not None and cuts.has_made(a))
 
 
@@ -380,7 +380,7 @@ def launch_adjoint(
         TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
             that only a tape can tell.
     """
-    kernel, args = structures.with_arrays(kernel, device, args, _has_derivative)
+    kernel, args, _ = structures.with_arrays(kernel, device, args, _has_derivative)
     held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
     for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
         if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):

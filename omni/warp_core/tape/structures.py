@@ -17,13 +17,13 @@ from weakref import WeakKeyDictionary
 
 from .. import _native
 from ..arrays.array import array
-from ..compiler import effects, mesh_lookups
+from ..compiler import array_lookups, effects
 from ..devices.device import Device
 from ..dispatch import capture, observers
 from ..dispatch.call_site import CallSite
 from ..eager.addressed_memory import find
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.kernel_transforms import MeshArrays
+from ..lang.kernel_transforms import Lookup, StructureArrays
 from ..lang.values.scalars import uint64
 from .saved import SavedArrays
 
@@ -32,7 +32,7 @@ class _Entry(NamedTuple):
     place: array  # of one element, the descriptor
     addresses: Sequence[str]  # fields of the descriptor that point to the rest of the structure
     take: Callable[[Any], tuple[array, int]]
-    arrays: Sequence[str]  # attributes of the structure: arrays of the program that have derivatives
+    arrays: Sequence[str]  # attributes of the structure: arrays that may have derivatives
 
 
 _live: WeakKeyDictionary[Any, _Entry] = WeakKeyDictionary()
@@ -53,8 +53,8 @@ def register(
         place: an array of one element, which is the descriptor.
         addresses: the fields of the descriptor that are addresses of registered arrays, or zero.
         take: makes another descriptor for a structure of its kind, and an id that is valid while its argument exists.
-        arrays: the attributes, None or arrays of the program, that queries have derivatives with respect to: the
-            points and the velocities of a mesh.
+        arrays: the attributes, None or arrays, that queries have derivatives with respect to: the points and the
+            velocities of a mesh, the values of a volume.
     """
     _live[structure] = _Entry(place, addresses, take, arrays)
     _native.outdate_launch_templates()  # launches without structures were recorded by them
@@ -167,9 +167,17 @@ def save(kernel: Kernel, device: Device, args: Sequence[Any], place: CallSite) -
     )
 
 
-def with_arrays(
-    kernel: Kernel, device: Device, args: Sequence[Any], is_active: Callable[[array], bool]
-) -> tuple[Kernel, Sequence[Any]]:
+class Rewritten(NamedTuple):
+    """A launch that gets arrays of structures as further arguments. `watched` are those that it does without, as they
+    have no derivatives.
+    """
+
+    kernel: Kernel
+    args: Sequence[Any]
+    watched: Sequence[array] = ()
+
+
+def with_arrays(kernel: Kernel, device: Device, args: Sequence[Any], is_active: Callable[[array], bool]) -> Rewritten:
     """Return a launch like this one that gets the arrays of structures that it looks up, such as the points of a mesh,
     as further arguments. A tape and forward mode follow these like all others.
 
@@ -184,21 +192,40 @@ def with_arrays(
     """
     live = [(s, entry) for s, entry in list(_live.items()) if entry.arrays and entry.place.device is device]
     if not live or len(args) != len(kernel.params):
-        return kernel, args
-    ids, elsewhere = _array_lookups(kernel)
+        return Rewritten(kernel, args)
+    lookups, elsewhere = _array_lookups(kernel)
     if elsewhere:
-        _refuse_active(kernel, live, is_active)
-    if not ids:
-        return kernel, args
-    found = {int(s.id): [getattr(s, name) for name in entry.arrays] for s, entry in live}
-    arrays = [a for n in ids for a in found.get(int(args[n]), (None, None))]
-    return kernel.derive(MeshArrays(ids)), [*args, *arrays]
+        _refuse_active(kernel, live, elsewhere, is_active)
+    known = {int(s.id): s for s, _ in live}
+    given, watched, needed = list(args), [], []
+    for lookup in lookups:
+        arrays = _arrays_of(known.get(int(args[lookup.param])), lookup)
+        found = [a for a in arrays if a is not None]
+        if lookup.needs_arrays or any(map(is_active, found)):
+            needed.append(lookup)
+            given += arrays
+        else:
+            watched += found
+    return Rewritten(kernel.derive(StructureArrays(tuple(needed))) if needed else kernel, given, watched)
 
 
-def _refuse_active(kernel: Kernel, live: Sequence[tuple[Any, _Entry]], is_active: Callable[[array], bool]) -> None:
+def _arrays_of(structure: Any, lookup: Lookup) -> list[array | None]:
+    """The arrays of a structure, None for those that it has not or that have another type."""
+    found = [getattr(structure, name, None) for name, _ in lookup.arrays]
+    return [
+        a if a is not None and a._require_element().type is t.dtype else None for a, (_, t) in zip(found, lookup.arrays)
+    ]
+
+
+def _refuse_active(
+    kernel: Kernel,
+    live: Sequence[tuple[Any, _Entry]],
+    elsewhere: frozenset[str],
+    is_active: Callable[[array], bool],
+) -> None:
     for s, entry in live:
         for name in entry.arrays:
-            a = getattr(s, name)
+            a = getattr(s, name) if name in elsewhere else None
             if a is not None and is_active(a):
                 kind = type(s).__name__
                 raise RuntimeError(
@@ -209,14 +236,14 @@ def _refuse_active(kernel: Kernel, live: Sequence[tuple[Any, _Entry]], is_active
                 )
 
 
-_known_arrays: WeakKeyDictionary[Kernel, tuple[tuple[int, ...], bool]] = WeakKeyDictionary()
+_known_arrays: WeakKeyDictionary[Kernel, tuple[tuple[Lookup, ...], frozenset[str]]] = WeakKeyDictionary()
 on_redefinition.append(_known_arrays.clear)
 
 
-def _array_lookups(kernel: Kernel) -> tuple[tuple[int, ...], bool]:
-    """The parameters by which a kernel looks up arrays with derivatives, and whether it gets ids elsewhere."""
+def _array_lookups(kernel: Kernel) -> tuple[tuple[Lookup, ...], frozenset[str]]:
+    """How a kernel looks up arrays with derivatives: by ids that are parameters, and by others."""
     if kernel not in _known_arrays:
-        _known_arrays[kernel] = mesh_lookups(kernel)
+        _known_arrays[kernel] = array_lookups(kernel)
     return _known_arrays[kernel]
 
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass to make volumes: values, places in the world, and the leaves around points or arrays."""
+"""Checks of what users pass to volumes: values, places in the world, leaves around points, arrays for results."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from ..algo.argument_checks import element_type, require_arrays
 from ..arrays.array import array
+from ..devices.device import Device
 from ..lang.types import F32, I32, Scalar, Type, Vec
 from ..lang.values.scalars import bool as boolean
 from ..lang.values.scalars import float32, float64, int16, int32, int64, uint8, uint32
-from ..lang.values.value_classes import vec3d, vec3f, vec3ub, vec3us, vec4d, vec4f, vec4ub
+from ..lang.values.value_classes import vec3d, vec3f, vec3i, vec3ub, vec3us, vec4d, vec4f, vec4ub
 from .grid_builder import Leaves, Placement, leaf_origins
 from .layout import INDEX, LEAF_SIDE, LEAF_WIDTH, VALUE_TYPES, ValueType
 
@@ -157,3 +158,17 @@ def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> 
     origins, number = leaf_origins(corners.reshape(-1, 3))
     order = np.argsort(number)
     return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool), table[order])
+
+
+def rows_as_array(rows: np.ndarray, out: array | None, device: Device) -> array:
+    """Return rows of three as an array of vec3i, or in `out`. Raises TypeError, ValueError."""
+    if out is None:
+        return array(rows, dtype=vec3i, device=device)
+    require_arrays(out=out)
+    if out.dtype not in (vec3i, int32):
+        raise TypeError(f"out: expected elements of vec3i or int32, got {out.dtype.__name__}")
+    expected = (len(rows),) if out.dtype is vec3i else rows.shape
+    if out.shape != expected:
+        raise ValueError(f"out: expected shape {expected}, got {out.shape}")
+    out.assign(rows)
+    return out

@@ -32,3 +32,8 @@ def bytes_at(address: int, size: int, device: Device) -> np.ndarray:
         return array(ptr=address + start, shape=count, dtype=uint8, device=device).numpy()
 
     return part(0, size or int(part(_SIZE_AT, 8).view(np.uint64)[0]))
+
+
+def host_view(memory: array) -> np.ndarray:
+    """Return the bytes of a volume for its tree, which nothing changes: in place on the CPU, a copy on a GPU."""
+    return memory.numpy() if memory.device.is_cuda else memory._numbers()

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import weakref
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..algo.argument_checks import integer, require_arrays
 from ..arrays.array import array
 from ..arrays.array import array as Array
 from ..arrays.dtypes import element_of
+from ..arrays.factories import empty
+from ..arrays.layouts import byte_range
+from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
-from ..dispatch import capture
-from ..dispatch.operation import Operation, execute
+from ..dispatch import capture, observers
+from ..dispatch.operation import refuse
 from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.annotations import Structure
 from ..lang.values.scalars import int32, uint64
-from ..lang.values.value_classes import mat33f, vec3f, vec3i
+from ..lang.values.value_classes import mat33f, vec3f
 from ..lib.geometry.structure_ids import VOLUME
 from ..lib.volumes.volume_data import VolumeData
 from ..tape import structures
@@ -32,6 +37,7 @@ from .allocation import (
     leaves_around,
     placement_of,
     points_as_voxels,
+    rows_as_array,
     vector,
     whole_leaves,
 )
@@ -40,14 +46,14 @@ from .description import describe
 from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
 from .grid_files import grid_bytes, source_of
-from .grid_memory import aligned, bytes_at
+from .grid_memory import aligned, bytes_at, host_view
 from .grid_tree import count_voxels, read_grid, read_header, voxels_of
 from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
 from .variable_bits import with_equal_leaves
 from .vdb_conversion import grid_buffer_of, index_buffer_of
 from .vdb_file import read_vdb
-from .voxel_values import values_of
+from .voxel_values import put_dense, values_in, values_of
 
 __all__ = ["Volume"]
 
@@ -122,24 +128,31 @@ class Volume(Structure):
             capture.refuse("making a wp.Volume", device)
         self.device = device
         self._room = rebuilding.NOT_REBUILDABLE
+        self._values: Array | None = None
         first = read_grid(with_equal_leaves(data)).data
         self._behind = data[int(read_header(data)["grid_size"]) :]
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
-        structures.register(self, self._place, ("words", "cells"), _descriptors(device).take)
+        weakref.finalize(self, _native.forget_structure_memory, number)
+        structures.register(self, self._place, ("words", "cells"), _descriptors(device).take, ("values",))
         self._publish(first)
 
     def _publish(self, data: np.ndarray) -> None:
         """Let the id stand for a grid buffer, a copy of `data`."""
         structures.note_build(self)
         memory = aligned(data, self.device)
-        grid = read_grid(memory.numpy())  # on a GPU of a copy on the host: kernels only change values
+        grid = read_grid(host_view(memory))
         cells = cells_of(grid)
         places = array(cells.places.ravel(), dtype=int32, device=self.device)
         register(places)
         descriptor = describe(self.id, grid, cells, memory.ptr, places.ptr)
         _descriptors(self.device).write(self._place, descriptor._wc_pack())
-        self._memory, self._grid, self._cells = memory, grid, places
+        values = values_in(memory, grid)
+        if values is not None:
+            if self.requires_grad:
+                values.requires_grad = True
+            _native.set_structure_memory(int(self.id), *byte_range(values))
+        self._memory, self._grid, self._cells, self._values = memory, grid, places, values
 
     @classmethod
     def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
@@ -258,7 +271,8 @@ class Volume(Structure):
 
         Args:
             ndarray: of three dimensions, for values that are scalars; a fourth one has 3 or 4 components. Element
-                (i, j, k) is voxel (i, j, k). An array of warp may be given, too.
+                (i, j, k) is voxel (i, j, k). An array of warp may be given, too. Where a tape records and that requires
+                gradients, so does the volume, and gradients of its values flow to the array.
             min_world: the place of voxel (0, 0, 0) in the world.
             voxel_size: the distance of voxels, or three for the axes; in the unit of the world.
             bg_value: the value of voxels outside of the array, which decides the type of the values. An int makes
@@ -270,8 +284,8 @@ class Volume(Structure):
 
         Raises:
             TypeError, ValueError: If a shape or a type does not fit, or a voxel has no extent.
-            RuntimeError: If a tape or forward mode would lose the derivative of `ndarray`, as values of volumes have
-                none. `wp.volume_sample_index` samples values of an array.
+            RuntimeError: If a tape or forward mode would lose the derivative of `ndarray`. Both have floats on one
+                device, or there is no derivative.
 
         >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=-1, device="cpu")
         >>> wp.volume_lookup_i(volume.id, 1, 1, 1), wp.volume_lookup_i(volume.id, 2, 0, 0)
@@ -280,13 +294,18 @@ class Volume(Structure):
         values = np.asarray(ndarray)
         value_type, background = background_of(bg_value, values.shape[3:])
         leaves = dense_leaves(values, value_type, background)
-        made: list[Volume] = []
+        volume = cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device)
+        if observers.is_watched() and isinstance(ndarray, Array):
+            volume._follow(ndarray)
+        return volume
 
-        def make() -> None:
-            made.append(cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device))
-
-        execute(Operation("wp.Volume.load_from_numpy", writes={}, reads={"ndarray": ndarray}, run=make))
-        return made[0]
+    def _follow(self, dense: Array) -> None:
+        """Let derivatives flow from an array to the values, which are its elements."""
+        if self._values is None or self.device is not dense.device or not element_of(dense.dtype).is_active:
+            refuse("wp.Volume.load_from_numpy", ndarray=dense)
+        else:
+            self._values.requires_grad = observers.has_gradient(dense)
+            put_dense(self.id, dense, self.dtype)
 
     @classmethod
     def allocate(
@@ -538,6 +557,55 @@ class Volume(Structure):
         """True for a volume of indices: it numbers voxels, and has no values."""
         return self._grid.value_type.is_index
 
+    @property
+    def values(self) -> Array | None:
+        """The values of voxels in leaves, an array of `dtype` that shares memory with the volume.
+
+        Each leaf is a row of 512 voxels, so the elements have the order of `get_voxels`. Kernels and programs may
+        write them. None for volumes of indices, of codes and of bits.
+
+        >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+        >>> volume.values.shape
+        (1, 512)
+        >>> volume.values.fill_(3.0)
+        >>> wp.volume_lookup_f(volume.id, 1, 1, 1)
+        3.0
+        """
+        return self._values
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if the values have a gradient. Setting True allocates a zeroed gradient, False drops it.
+
+        Raises:
+            TypeError: If the volume has no values that are floats in memory.
+
+        >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2)), device="cpu")
+        >>> volume.requires_grad = True
+        >>> @wp.kernel
+        ... def square(volume: wp.uint64, out: wp.array(dtype=float)):
+        ...     out[0] = wp.volume_sample_f(volume, wp.vec3(0.25, 0.0, 0.0), wp.Volume.LINEAR) ** 2.0
+        >>> out = wp.zeros(1, dtype=float, requires_grad=True, device="cpu")
+        >>> with wp.Tape() as tape:
+        ...     wp.launch(square, dim=1, inputs=[volume.id, out], device="cpu")
+        >>> tape.backward(out)
+        >>> volume.grad.numpy()[0, [0, 64]].tolist()  # of the voxels (0, 0, 0) and (1, 0, 0)
+        [1.5, 0.5]
+        """
+        return self._values is not None and self._values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._values is not None and element_of(self._values.dtype).is_active:
+            self._values.requires_grad = value
+        elif value:
+            raise TypeError(f"requires_grad: values of {self._grid.value_type.name} in a volume have no gradient")
+
+    @property
+    def grad(self) -> Array | None:
+        """The gradient of `values`, an array like it. None if the volume does not require gradients."""
+        return None if self._values is None else self._values.grad
+
     def array(self) -> Array:
         """Return the bytes of the grid, an array of uint8 that shares memory with the volume.
 
@@ -598,7 +666,7 @@ class Volume(Structure):
         >>> wp.Volume.allocate([0, 0, 0], [8, 7, 7], voxel_size=1.0, device="cpu").get_tiles().list()
         [vec3i([0, 0, 0]), vec3i([8, 0, 0])]
         """
-        return _put(self._grid.leaf.origins, out, self.device)
+        return rows_as_array(self._grid.leaf.origins, out, self.device)
 
     def get_voxel_count(self) -> int:
         """Return the number of voxels: of active ones for `allocate_by_voxels`, else of all voxels in leaves.
@@ -621,7 +689,7 @@ class Volume(Structure):
         >>> wp.Volume.allocate_by_voxels(points, voxel_size=0.1, device="cpu").get_voxels().list()
         [vec3i([0, 0, 0]), vec3i([3, 0, 0])]
         """
-        return _put(voxels_of(self._grid), out, self.device)
+        return rows_as_array(voxels_of(self._grid), out, self.device)
 
     def get_voxel_values(self) -> Array:
         """Return a copy of the values of voxels, an array of `dtype` in the order of `get_voxels`.
@@ -640,7 +708,11 @@ class Volume(Structure):
         """
         if self.is_index:
             raise TypeError("wp.Volume.get_voxel_values: a volume of indices has no values; they are in your arrays")
-        return values_of(self.id, self.get_voxels(), self.dtype)
+        if self._values is None:
+            return values_of(self.id, self.get_voxels(), self.dtype)
+        found = empty(self._values.shape, dtype=self.dtype, device=self.device, requires_grad=self.requires_grad)
+        copy(found, self._values)
+        return found.flatten()
 
     def get_active_stats(self) -> info.ActiveStats:
         """Return how many voxels, as `get_voxel_count` counts them, leaves, lower nodes and upper nodes there are.
@@ -713,20 +785,6 @@ class Volume(Structure):
         if not 0 <= number < len(found):
             raise IndexError(f"feature_index: {number}, but the grid carries {len(found)} arrays")
         return found[number]
-
-
-def _put(rows: np.ndarray, out: array | None, device: Device) -> array:
-    """Rows of three as an array of vec3i, or in `out`. Raises TypeError, ValueError."""
-    if out is None:
-        return array(rows, dtype=vec3i, device=device)
-    require_arrays(out=out)
-    if out.dtype not in (vec3i, int32):
-        raise TypeError(f"out: expected elements of vec3i or int32, got {out.dtype.__name__}")
-    expected = (len(rows),) if out.dtype is vec3i else rows.shape
-    if out.shape != expected:
-        raise ValueError(f"out: expected shape {expected}, got {out.shape}")
-    out.assign(rows)
-    return out
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Values of voxels as an array, which has gradients where the values of a volume have none."""
+"""Values of voxels as arrays: in the memory of a volume, copied from there, and put there from a dense array."""
 
 from __future__ import annotations
 
@@ -7,13 +7,32 @@ from typing import Any
 
 from .. import tid
 from ..arrays.array import array, array1d
+from ..arrays.dtypes import element_of
 from ..arrays.factories import empty
+from ..arrays.layouts import Layout
 from ..dispatch.observers import NotRecording
 from ..lang.kernel import Kernel, kernel
+from ..lang.types import Packed
 from ..lang.values.scalars import uint64
+from ..lang.values.type_registry import python_type
 from ..lang.values.value_classes import vec3i
 from ..launches.launch import launch
-from ..lib.volumes.volume_lookups import volume_lookup
+from ..lib.volumes.volume_lookups import volume_lookup, volume_store
+from .allocation import dtype_of
+from .grid_tree import GridTree
+from .layout import LEAF_SIDE, offset_of
+
+
+def values_in(memory: array, grid: GridTree) -> array | None:
+    """Return the values of voxels in leaves, an array of shape (leaves, 512) in the memory of a volume. None without
+    values, and where those of several voxels share a word of memory.
+    """
+    if grid.value_type.is_index or grid.value_type.bits is not None:
+        return None
+    leaf, offsets = grid.layout.leaf, grid.leaf.offsets
+    start = int(offsets[0]) + offset_of(leaf, "values") if len(offsets) else 0
+    layout = Layout((len(offsets), LEAF_SIDE**3), (leaf.itemsize, grid.value_type.size), start)
+    return memory._view_of(layout, element_of(dtype_of(grid.value_type)))
 
 
 @cache
@@ -39,3 +58,45 @@ def values_of(id: Any, voxels: array, dtype: Any) -> array:
         values = empty(voxels.size, dtype=dtype, device=voxels.device)
         launch(_read_values(dtype), voxels.size, [id, voxels, values], device=voxels.device)
     return values
+
+
+@cache
+def _put_values(value: Any, source: Any, ndim: int) -> Kernel:
+    """Return the kernel that stores elements of a dense array of `source` in a volume of `value`."""
+    t = value.__wc_type__
+    if not isinstance(t, Packed):
+
+        @kernel(module_options={"mode": "release"})
+        def volume_put_scalars(id: uint64, dense: array(dtype=source, ndim=3)):  # type: ignore[valid-type]
+            i, j, k = tid()
+            volume_store(id, i, j, k, value(dense[i, j, k]))
+
+        return volume_put_scalars
+    count, scalar = t.count, python_type(t.scalar)
+    if ndim == 4:
+
+        @kernel(module_options={"mode": "release"})
+        def volume_put_components(id: uint64, dense: array(dtype=source, ndim=4)):  # type: ignore[valid-type]
+            i, j, k = tid()
+            found = value()
+            for c in range(count):
+                found[c] = scalar(dense[i, j, k, c])
+            volume_store(id, i, j, k, found)
+
+        return volume_put_components
+
+    @kernel(module_options={"mode": "release"})
+    def volume_put_vectors(id: uint64, dense: array(dtype=source, ndim=3)):  # type: ignore[valid-type]
+        i, j, k = tid()
+        found = value()
+        for c in range(count):
+            found[c] = scalar(dense[i, j, k][c])
+        volume_store(id, i, j, k, found)
+
+    return volume_put_vectors
+
+
+def put_dense(id: Any, dense: array, dtype: Any) -> None:
+    """Store the elements of a dense array in a volume of `dtype`, so that a tape and forward mode see it."""
+    kernel = _put_values(dtype, dense.dtype, dense.ndim)
+    launch(kernel, dense.shape[:3], [id, dense], device=dense.device)

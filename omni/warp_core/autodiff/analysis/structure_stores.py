@@ -1,4 +1,7 @@
-"""Stores into structures such as volumes. Their memory is no argument, so it has neither gradients nor tangents."""
+"""Stores into structures such as volumes whose id is no parameter. They have neither gradients nor tangents.
+
+structure_arrays.py makes arguments of the values of all other volumes.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from ...ir.nodes import Function, Operation
 from ...lang.errors import NotDifferentiable
 
 _REASON = (
-    "values that a kernel stores in a volume have no derivative. Store them in an array instead, at the index that "
-    "wp.volume_lookup_index gives, and sample that with wp.volume_sample_index. If no derivative should go through the "
-    "stored values, launch the kernel with record_tape=False"
+    "the kernel gets the id of the volume from an array or a struct, or stores in a function with a gradient or replay "
+    "of its own. No derivative can go through values that are stored so. Pass the id as an argument of the kernel, or, "
+    "if no derivative should go through them, launch the kernel with record_tape=False"
 )
 
 

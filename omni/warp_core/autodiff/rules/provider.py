@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...ir.nodes import Function
+from ...lang.types import Array
 
 
 class DerivativeRules(Protocol):
@@ -16,6 +17,11 @@ class DerivativeRules(Protocol):
     def surrogate(self, callee: Function) -> Function | None:
         """Return the surrogate that derivative code calls, whose results begin with those of `callee`; None if that is
         `callee`.
+        """
+
+    def array_form(self, callee: Function, array: Array) -> Function:
+        """Return the function that does the same as `callee` with an array in place of the memory of a structure. The
+        array is its last argument.
         """
 
     def tangent(self, callee: Function) -> Function | None:

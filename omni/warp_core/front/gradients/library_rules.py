@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from ...ir.nodes import Function
 from ...lang.generics import unify
-from ...lang.registry import GRADIENTS, STAND_INS, TANGENTS, Builtin
-from ...lang.types import Type
+from ...lang.registry import ARRAY_FORMS, GRADIENTS, STAND_INS, TANGENTS, Builtin
+from ...lang.types import Array, Type
 from ...lib import gradients  # noqa: F401 - fills the tables
 from ..library import instantiate
 
@@ -25,6 +25,14 @@ class LibraryGradients:
         """
         found = STAND_INS.get(_name(callee)) if callee.is_library else None
         return _instance(found, tuple(p.type for p in callee.params))
+
+    def array_form(self, callee: Function, array: Array) -> Function:
+        """Return the function that does the same as `callee` with an array in place of the memory of a structure. The
+        array is its last argument.
+        """
+        found = _instance(ARRAY_FORMS[_name(callee)], (*(p.type for p in callee.params), array))
+        assert found is not None
+        return found
 
     def tangent(self, callee: Function) -> Function | None:
         """The function (arguments, results, tangents of arguments) -> tangents of the first results of a stand-in;

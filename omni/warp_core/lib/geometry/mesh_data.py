@@ -98,8 +98,8 @@ def _mesh_position(data: MeshData, index: int32) -> Vec[3, float64]:
     return prim.cast(_mesh_vector(data, data.points, index), Vec[3, float64])
 
 
-# Where a derivative is wanted, autodiff/analysis/mesh_arrays.py puts elements of arrays in the place of calls of the
-# next four functions. Whatever else reads positions has no derivative.
+# Where a derivative is wanted, autodiff/analysis/structure_arrays.py puts elements of arrays in the place of calls of
+# the next four functions. Whatever else reads positions has no derivative.
 
 
 @builtin

@@ -1,4 +1,7 @@
-"""Derivatives of samples and transforms of sparse volumes with respect to places. Values of volumes are constants."""
+"""Derivatives of samples and transforms of sparse volumes with respect to places.
+
+Here values of volumes are constants. Where they have derivatives, volume_array_forms.py is differentiated instead.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def volume_lookup(id: uint64, i: int32, j: int32, k: int32, dtype: Constant) -> 
         type is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), bg_value=-1.0, device="cpu")
     >>> wp.volume_lookup(volume.id, 1, 0, 1, dtype=float), wp.volume_lookup(volume.id, 50, 0, 1, dtype=float)
@@ -74,7 +74,7 @@ def volume_lookup_f(id: uint64, i: int32, j: int32, k: int32) -> float32:
         The value, a float32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_lookup_f(volume.id, 1, 1, 0)
@@ -120,7 +120,7 @@ def volume_lookup_v(id: uint64, i: int32, j: int32, k: int32) -> Vec[3, float32]
         The value, a vec3.
 
     Error: exact.
-    Derivative: none.
+    Derivative: exact with respect to the values in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
     >>> wp.volume_lookup_v(volume.id, 1, 1, 0)
@@ -153,7 +153,8 @@ def volume_store(id: uint64, i: int32, j: int32, k: int32, value: VoxelValue) ->
         value: of the type of the volume's values. Another one is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: refused. Store values that have one in an array: see `wp.volume_sample_index`.
+    Derivative: exact with respect to `value`, if the volume requires gradients. Where threads store into one voxel,
+    each of them gets its gradient.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store(volume.id, 1, 2, 3, 0.5)
@@ -175,7 +176,7 @@ def volume_store_f(id: uint64, i: int32, j: int32, k: int32, value: float32) -> 
         value: a float32.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: as `wp.volume_store`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store_f(volume.id, 1, 2, 3, 0.5)
@@ -195,7 +196,7 @@ def volume_store_i(id: uint64, i: int32, j: int32, k: int32, value: int32) -> No
         value: an int32.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: none.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0, device="cpu")
     >>> wp.volume_store_i(volume.id, 1, 2, 3, 5)
@@ -215,7 +216,7 @@ def volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float
         value: a vec3.
 
     Error: exact.
-    Derivative: refused.
+    Derivative: as `wp.volume_store`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
     >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))

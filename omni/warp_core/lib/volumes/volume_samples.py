@@ -243,8 +243,8 @@ def volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype:
         A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
 
     Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
-    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index; values of volumes
-    are constants.
+    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index, and to the values
+    in leaves of a volume that requires gradients.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
@@ -355,8 +355,7 @@ def volume_sample_grad(
         The value, as `wp.volume_sample` gives it.
 
     Error: 12 ulp of the largest of the eight values.
-    Derivative: of both results, exact with respect to `uvw` where it exists, else of the side with the greater index;
-    values of volumes are constants.
+    Derivative: of both results, with respect to `uvw` and to values, as of `wp.volume_sample`.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):

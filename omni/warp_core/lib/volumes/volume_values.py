@@ -16,7 +16,7 @@ from .volume_data import WORD, VolumeData, known, word_of
 
 FLOAT, MASK, BOOL, FP4, FP16, INDEX, ON_INDEX = 1, 8, 11, 13, 15, 19, 20  # as a grid buffer spells types of values
 _MINIMUM, _QUANTUM = 20, 21  # words of a leaf of codes
-_CODES = "volume {0} has codes in place of values, which kernels cannot store: load its values into a volume of float32"
+CODES = "volume {0} has codes in place of values, which kernels cannot store: load its values into a volume of float32"
 _BITS = "volume {0} has a bit for each voxel, which kernels cannot store: make a volume of uint8"
 _WRONG_TYPE = "volume {0} has values of another type (grid type {1}) than the kernel asks for: volume.dtype has theirs"
 Word = TypeVar("Word", "scalar", among=(F32, I32, U32))
@@ -271,7 +271,7 @@ def _whole_at(data: VolumeData, place: int32, entry: int32, like: S) -> S:
 def put_value(data: VolumeData, place: int32, entry: int32, value: float32) -> None:
     """Put the value of a voxel into the leaf at a place."""
     if is_coded(data, value):
-        prim.fail("argument", _CODES, data.id)
+        prim.fail("argument", CODES, data.id)
     else:
         write(data, word_of(data, place, entry, 1), value)
 
