@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from make_scenes import GraphWriter, add_camera, new_stage
-from pxr import Gf, Usd, UsdGeom, Vt
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
 BOX = [0, 1, 3, 2, 4, 6, 7, 5, 0, 4, 5, 1, 2, 3, 7, 6, 0, 2, 6, 4, 1, 5, 7, 3]
 EXEC = "execOut"
@@ -202,11 +202,32 @@ def paint(pixels: wp.array(dtype=wp.vec4), colors: wp.array(dtype=wp.vec3)):
 """
 
 
+def show_texture(board: UsdGeom.Mesh, uri: str) -> None:
+    """Give a mesh a material whose color is a texture."""
+    stage, path = board.GetPrim().GetStage(), board.GetPath().AppendChild("Paper")
+    paper = UsdShade.Material.Define(stage, path)
+    surface = UsdShade.Shader.Define(stage, path.AppendChild("Surface"))
+    surface.CreateIdAttr("UsdPreviewSurface")
+    image = UsdShade.Shader.Define(stage, path.AppendChild("Image"))
+    image.CreateIdAttr("UsdUVTexture")
+    image.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(uri)
+    place = UsdShade.Shader.Define(stage, path.AppendChild("Place"))
+    place.CreateIdAttr("UsdPrimvarReader_float2")
+    place.CreateInput("varname", Sdf.ValueTypeNames.String).Set("st")
+    uv = place.CreateOutput("result", Sdf.ValueTypeNames.Float2)
+    image.CreateInput("st", Sdf.ValueTypeNames.Float2).ConnectToSource(uv)
+    color = image.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+    surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).ConnectToSource(color)
+    paper.CreateSurfaceOutput().ConnectToSource(surface.CreateOutput("surface", Sdf.ValueTypeNames.Token))
+    UsdShade.MaterialBindingAPI.Apply(board.GetPrim()).Bind(paper)
+
+
 def texture(folder: Path, size: int = 192) -> None:
     """A kernel that paints a texture: Texture Write."""
     stage = new_stage(folder / "texture.usda", (1, 24))
     board = UsdGeom.Mesh.Define(stage, "/World/Board")
     board.CreateDisplayColorPrimvar(UsdGeom.Tokens.vertex)
+    show_texture(board, "dynamic://pattern")
     add_camera(stage, (0.0, 3.4, 1.1), (0, 0, 0.05), 40)
     graph = GraphWriter(stage, "/World/Graph")
     graph.node("tick", "omni.graph.action.OnTick", 2)

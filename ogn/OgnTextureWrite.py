@@ -4,7 +4,12 @@ from omni.warp_core.nodes.library import prim_bundles, texture_write
 
 
 class OgnTextureWrite:
-    """Gives a field of colors to a dynamic texture of the renderer."""
+    """Gives a field of colors to a dynamic texture: headless a PNG for each frame, in Kit that of the renderer."""
+
+    @staticmethod
+    def internal_state():
+        """What the node keeps between frames."""
+        return texture_write.TextureState()
 
     @staticmethod
     def compute(db) -> bool:

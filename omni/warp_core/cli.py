@@ -89,20 +89,26 @@ def _play(options: argparse.Namespace) -> int:
         raise _Stop(USAGE, str(error)) from None
     except output.OutputError as error:
         raise _Stop(OUTPUT, str(error)) from None
-    if outcome.written:
+    if outcome.is_written:
         child_process.reach(child_process.WRITTEN)
     _prepare_streams()
     report.summary(outcome)
     if trace is not None:
         _write_trace(trace, options.profile)
-    if not outcome.written:
+    if not outcome.is_written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
         return NODES
-    what = f"{outcome.samples} time samples of {', '.join(outcome.written[:4])}"
-    report.out.print(
-        f"wrote {harmless(options.output)}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
-    )
+    report.out.print(f"wrote {harmless(options.output)}: {_results(outcome)}", markup=False)
     return NODES if outcome.failed else OK
+
+
+def _results(outcome: Any) -> str:
+    """Return what a play has written, in words."""
+    paths = ", ".join(outcome.written[:4]) + (" and more" if len(outcome.written) > 4 else "")
+    count = len(outcome.files)
+    beside = f"{count} file{'s' * (count > 1)} beside it such as {os.path.basename(outcome.files[0])}" if count else ""
+    samples = f"{outcome.samples} time samples" + f" of {paths}" * bool(paths)
+    return ", ".join(filter(None, (samples, beside)))
 
 
 def _write_trace(trace: Any, path: str) -> None:

@@ -72,10 +72,10 @@ def write_errors(path: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of its own for one time sample of an asset attribute; `write` makes it at a path."""
+    """A file for one time sample of asset attributes, all of the same name; `write` makes it at a path."""
 
-    prim: str
-    attribute: str
+    name: str
+    places: Sequence[tuple[str, str]]  # prims and attributes that name the file
     frame: int
     extension: str
     write: Callable[[str], None]
@@ -154,9 +154,19 @@ class SampleLayer:
         spec.relationships[name].targetPathList.explicitItems = [Sdf.Path(target) for target in targets]
         self._relations[prim, name] = targets
 
-    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
-        """Store a file as the time sample of an asset attribute. It is written when the layer is."""
-        self._files.append(_File(prim, attribute, frame, extension, write))
+    def attach(
+        self,
+        name: str,
+        places: Sequence[tuple[str, str]],
+        frame: int,
+        extension: str,
+        write: Callable[[str], None],
+    ) -> None:
+        """Store a file as the time sample of asset attributes, given as (prim, attribute). The layer writes it later.
+
+        `name` goes into the name of the file.
+        """
+        self._files.append(_File(name, places, frame, extension, write))
 
     def copy_to(self, other: SampleLayer) -> None:
         """Store all prims, values, samples and files in another layer too."""
@@ -165,7 +175,7 @@ class SampleLayer:
         for (prim, name), targets in self._relations.items():
             other.relate(prim, name, targets)
         for file in self._files:
-            other.attach(file.prim, file.attribute, file.frame, file.extension, file.write)
+            other.attach(file.name, file.places, file.frame, file.extension, file.write)
         for path in self._attributes:
             spec = self._layer.GetAttributeAtPath(path)
             place = (str(path.GetPrimPath()), path.name, str(spec.typeName))
@@ -188,7 +198,8 @@ class OutputLayer(SampleLayer):
         self.path = os.path.abspath(path)
         self.first = self.frame = start
         self._pending = 0
-        self._written: list[str] = []
+        self.files: list[str] = []  # written beside the result
+        self._is_committed = False
         self._stage, self._range, self._fps = stage, (start, end), fps
 
     def _describe(self) -> None:
@@ -220,20 +231,27 @@ class OutputLayer(SampleLayer):
 
     def __exit__(self, *details: object) -> None:
         self._unfinished.discard()
-        for path in self._written:
+        for path in () if self._is_committed else self.files:
             with contextlib.suppress(OSError):
                 os.remove(path)
 
-    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
-        """Write a file beside the result, `<result>.<prim>.<frame><extension>`, and name it. Raises OutputError."""
+    def attach(
+        self,
+        name: str,
+        places: Sequence[tuple[str, str]],
+        frame: int,
+        extension: str,
+        write: Callable[[str], None],
+    ) -> None:
+        """Write a file beside the result, `<result>.<name>.<frame><extension>`, and name it. Raises OutputError."""
         stem = os.path.splitext(os.path.basename(self.path))[0]
-        place = Sdf.Path(prim).pathString.strip("/").replace("/", "_")
-        name = f"{stem}.{place}.{frame:04d}{extension}"
-        target = os.path.join(os.path.dirname(self.path), name)
+        file = f"{stem}.{name}.{frame:04d}{extension}"
+        target = os.path.join(os.path.dirname(self.path), file)
         with write_errors(target):
             write(target)
-        self._written.append(target)
-        self.set(prim, attribute, "asset", Sdf.AssetPath(f"./{name}"), frame)
+        self.files.append(target)
+        for prim, attribute in places:
+            self.set(prim, attribute, "asset", Sdf.AssetPath(f"./{file}"), frame)
 
     def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
         """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
@@ -254,4 +272,4 @@ class OutputLayer(SampleLayer):
         self._save()
         with write_errors(self.path):
             self._unfinished.commit()
-        self._written.clear()
+        self._is_committed = True

@@ -124,12 +124,3 @@ def test_fixed_time_needs_a_rate(lone, fps):
     node.node.attributes["inputs:fps"].set(fps)
     with pytest.raises(Exception, match=r"inputs:fps is .*; it must be above 0"):
         node.node.type.cls.compute(node.db)
-
-
-def test_textures_are_checked(lone):
-    node = lone("TextureWrite")
-    node(data=np.ones((6, 4)), dim1=2, dim2=3)
-    assert "no renderer takes the texture dynamic://" in node.host.log.warnings[0]
-    assert "has 6 colors for 2 x 4 pixels" in node.error(dim2=4)
-    assert "inputs:dimCount is 5" in node.error(dimCount=5)
-    assert "must begin with dynamic://" in node.error(dimCount=2, dim2=3, uri="/etc/passwd")

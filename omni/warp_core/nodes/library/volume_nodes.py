@@ -168,7 +168,8 @@ def write(db: Any) -> None:
     places = [(path, _prim("Volume", volume)), (asset, _prim("OpenVDBAsset", field))]
     db.per_instance_state.write(db, places, "*")
     store.prims.relate(path, f"field:{name}", [asset])
-    store.prims.attach(asset, "filePath", store.frame, ".nvdb", _writer(buffer))
+    file = asset.strip("/").replace("/", "_")
+    store.prims.attach(file, [(asset, "filePath")], store.frame, ".nvdb", _writer(buffer))
 
 
 def _prim(kind: str, attributes: dict[str, Item]) -> Bundle:

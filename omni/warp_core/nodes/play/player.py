@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...usd.output_layer import OutputLayer
 from ...usd.stage import READ_ERRORS, StageError, open_stage, reason
@@ -27,10 +27,16 @@ class Outcome:
 
     frames: int
     seconds: float
-    written: list[str]
+    written: list[str]  # paths of attributes
     samples: int
     nodes: list[Node]
     failed: bool
+    files: list[str] = field(default_factory=list)  # beside the result: volumes and textures
+
+    @property
+    def is_written(self) -> bool:
+        """True if there is a result."""
+        return bool(self.written or self.files)
 
 
 class Player(Session):
@@ -59,12 +65,13 @@ class Player(Session):
             finally:
                 self.close()
             written = self.host.store.prims_written()
-            if written:
+            if written or output.files:
                 output.commit()
         return Outcome(
             frames=self.end - self.start + 1,
             seconds=time.perf_counter() - began,
             written=written,
+            files=output.files,
             samples=output.samples,
             nodes=nodes,
             failed=bool(failed_before or self.host.log.errors),

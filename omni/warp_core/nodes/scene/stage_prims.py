@@ -117,9 +117,16 @@ class StagePrims:
             relation.SetTargets(paths)
         self._later(lambda output: output.relate(path, name, tuple(targets)))
 
-    def attach(self, path: str, name: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
-        """Let an asset attribute name a file of its own at this frame; `write` makes the file at a path."""
-        self._later(lambda output: output.attach(path, name, frame, extension, write))
+    def attach(
+        self,
+        name: str,
+        places: Sequence[tuple[str, str]],
+        frame: int,
+        extension: str,
+        write: Callable[[str], None],
+    ) -> None:
+        """Let asset attributes, given as (prim, attribute), name a file at this frame; `write` makes it at a path."""
+        self._later(lambda output: output.attach(name, places, frame, extension, write))
 
     def remove_attribute(self, path: str, name: str) -> None:
         """Remove an attribute that this play made."""
