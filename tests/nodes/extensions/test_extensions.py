@@ -42,7 +42,7 @@ SCALE = {
         "tests": [
             {"inputs:points": [[1, 2, 3]], "inputs:factor": 3, "outputs:points": [[3, 6, 9]], "outputs:count": 1},
             {"inputs": {"points": [[1, 0, 0]], "mode": "twice"}, "outputs": {"points": [[4, 0, 0]]}},
-            {"setup": {"create_prims": [["Cube", "Cube"]]}, "outputs:count": 1},
+            {"setup": {"expose_prims": [["Cube", "Cube"]]}, "outputs:count": 1},
             {"description": "wrong on purpose", "inputs:points": [[1, 1, 1]], "outputs:points": [[2, 2, 2.1]]},
         ],
     }
@@ -159,7 +159,7 @@ def test_the_command_runs_the_tests_of_nodes(extension, capsys):
     out = capsys.readouterr().out
     assert "2 ok, 1 failed, 1 skipped" in out
     assert "outputs:points: expected [[2.0, 2.0, 2.0999" in out and "found [[2.0, 2.0, 2.0]]" in out
-    assert "setup.create_prims is not supported" in out
+    assert "setup.expose_prims is not supported" in out
 
 
 def test_a_name_that_a_node_lacks_is_told_with_the_line_of_the_node(extension, capsys):
@@ -236,7 +236,8 @@ OWN = Path(__file__).parents[3] / "ogn"
 def test_all_nodes_of_this_package_pass_their_own_tests(capsys):
     assert cli.main(["ogn", "test", str(OWN)]) == 0
     out = capsys.readouterr().out
-    assert out.count("ok      omni.warp_core.") >= 15 and "0 failed, 0 skipped" in out
+    assert all(f"ok      omni.warp_core.{file.stem.removeprefix('Ogn')}, " in out for file in OWN.glob("*.ogn"))
+    assert "0 failed, 0 skipped" in out
 
 
 def test_all_nodes_of_this_package_have_icons():
@@ -254,3 +255,63 @@ def test_a_bundle_is_compared_by_the_attributes_of_its_prim(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "outputs:mesh, faceVertexCounts: expected [3], found [4]" in out
     assert "outputs:mesh, nothing: expected 1, found nothing" in out
+
+
+MESH = ["Mesh", "Mesh", {"points": ["point3f[]", [[0, 0, 0], [1, 0, 0], [0, 1, 0]]], "size": ["double", 3]}]
+
+
+@pytest.fixture
+def read_mesh(tmp_path, capsys):
+    """read_mesh(test) -> output of the tests of Read Mesh, with this one only."""
+
+    def run(test):
+        text = (OWN / "OgnReadMesh.ogn").read_text("utf-8").partition('"tests": [\n')[0]
+        (tmp_path / "OgnReadMesh.ogn").write_text(f'{text}"tests": [{json.dumps(test)}]}}}}')
+        (tmp_path / "OgnReadMesh.py").write_text((OWN / "OgnReadMesh.py").read_text())
+        cli.main(["ogn", "test", str(tmp_path)])
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_test_makes_prims_and_looks_at_them(read_mesh):
+    test = {"setup": {"create_prims": [MESH]}, "inputs:prim": ["/Mesh"], "/Mesh.size": 4, "/Mesh.points": [[0, 0, 0]]}
+    out = read_mesh(test)
+    assert "/Mesh.size: expected 4.0, found 3.0" in out
+    assert "/Mesh.points: expected [[0.0, 0.0, 0.0]], found [[0.0, 0.0, 0.0], [1.0" in out
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        ({"setup": {"create_prims": [["Mesh", "Mesh", {}, 1]]}}, "setup.create_prims: must be a list of paths"),
+        ({"setup": {"create_prims": [["a b", "Mesh"]]}}, "'/a b' is not the path of a prim"),
+        ({"inputs:prim": ["/Mesh"]}, "there is no prim /Mesh"),
+        ({"/Mesh": 1}, "/Mesh: there is no such node"),
+        ({"file": "none.usda"}, "none.usda: there is no such file"),
+        ({"setup": {"connect": [["a.outputs:x", "b.inputs:y"]]}}, "there is no node 'b'"),
+    ],
+)
+def test_mistakes_in_tests_with_a_stage(read_mesh, test, words):
+    assert words in read_mesh(test)
+
+
+def test_a_test_of_a_file_names_attributes_by_path(read_mesh, tmp_path):
+    (tmp_path / "scene.usda").write_text("""#usda 1.0
+def Mesh "Mesh" {
+    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 2, 0)]
+}
+def OmniGraph "G" {
+    token evaluator:type = "push"
+    def OmniGraphNode "read" {
+        token node:type = "omni.warp_core.ReadMesh"
+        custom rel inputs:prim = </Mesh>
+    }
+}
+""")
+    points = [[0, 0, 0], [1, 0, 0], [0, 2, 0]]
+    assert "1 ok" in read_mesh({"file": "scene.usda", "/G/read": {"outputs": {"points": points}}})
+    assert "1 ok" in read_mesh({"file": "scene.usda", "/G/read.outputs:points": points})
+    assert "1 failed" in read_mesh({"file": "scene.usda", "/G/read.outputs:points": points[:2]})
+    assert "only outputs and states" in read_mesh({"file": "scene.usda", "/G/read": {"inputs": {"prim": []}}})
+    assert "outputs:points: a test of a file names" in read_mesh({"file": "scene.usda", "outputs:points": points})

@@ -29,7 +29,8 @@ def OmniGraph "G"
         token node:type = "omni.warp_core.TextureWrite"
         custom string inputs:uri = "dynamic://sky"
         custom color4f[] inputs:data.timeSamples = {
-            0: [(0, 0.25, 1, 1), (2, -1, 0.5, 0.5), (0.001, 0.01, 0.1, 0), (1, 1, 1, 1), (0, 0, 0, 1), (0.2, 0.4, 0.6, 1)],
+            0: [(0, 0.25, 1, 1), (2, -1, 0.5, 0.5), (0.001, 0.01, 0.1, 0),
+                (1, 1, 1, 1), (0, 0, 0, 1), (0.2, 0.4, 0.6, 1)],
             1: [(1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), (0, 0, 0, 0)]
         }
         custom int inputs:dim1 = 2

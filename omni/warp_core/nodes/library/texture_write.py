@@ -1,7 +1,7 @@
 """Texture Write: colors for a dynamic texture.
 
-Headless, each frame becomes a PNG beside the result, and the asset attributes of the stage that name the texture, such
-as those of shaders, name the file of the frame. In Kit the colors go to the texture of the renderer.
+Headless, each frame becomes a PNG beside the result. The asset attributes of the stage that name the texture, such as
+those of shaders, name the file of the frame. In Kit the colors go to the texture of the renderer.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _places(stage: Any, uri: str) -> list[tuple[str, str]]:
 def _upload(db: Any, state: TextureState, is_new: bool, colors: np.ndarray) -> None:
     """Give colors to the texture of Kit's renderer. Applications without windows have none."""
     try:
-        import omni.ui as ui  # type: ignore[import-not-found]
+        import omni.ui as ui  # type: ignore[import-not-found, import-untyped]
     except ImportError:
         if is_new:
             db.log_warning("this application has no omni.ui, so no renderer takes the texture")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..extensions import node_check, node_folders, node_pages, node_tests
+from ..extensions import node_check, node_folders, node_pages
 from ..ogn.ogn_spec import NodeSpec, OgnError
 from ..scene.visible_text import harmless
 from ..stock import node_registry
+from . import node_tests
 
 
 def check(folder: str) -> bool:
