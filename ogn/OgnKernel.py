@@ -14,6 +14,11 @@ class OgnKernel:
         return kernel_node.internal_state()
 
     @staticmethod
+    def update_node_version(context, node, old, new):
+        """Version 1 of omni.warp's kernel node had one number of threads, `inputs:dim`."""
+        kernel_node.take_old_dimension(node)
+
+    @staticmethod
     def chain(nodes, database):
         """Kernel nodes that the headless host runs one after the other, as one graph."""
         return replay.chain_of(nodes, database)

@@ -123,6 +123,15 @@ def test_old_kernel_nodes_run_one_thread_unless_they_say_more(make_scene, play):
     assert not result.log.errors and value(result, "/G/kernel.outputs:n").tolist() == [7]
 
 
+def test_version_1_of_old_kernel_nodes_has_one_number_of_threads(make_scene, play):
+    code = "@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    i = wp.tid()\n    outputs.n[i] = 2 * i\n"
+    attributes = "custom int inputs:dim = 4\ncustom int[] outputs:n\n"
+    old = {version: kernel(code, attributes, f"v{version}", "omni.warp.WarpKernel", version) for version in (1, 2)}
+    result = play(make_scene("".join(old.values()), frames="0:0"))
+    assert not result.log.errors and value(result, "/G/v1.outputs:n").tolist() == [0, 2, 4, 6]
+    assert value(result, "/G/v2.outputs:n").tolist() == [0], "a leftover of version 1 counts no longer"
+
+
 def test_points_follow_the_mesh_without_a_word_about_threads(make_scene, play):
     """What a node without dimSource is for: it used to move one point of a mesh."""
     code = "@wp.kernel\ndef k(p: wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.vec3)):\n"

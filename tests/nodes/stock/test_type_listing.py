@@ -28,7 +28,8 @@ def test_the_page_shows_the_types_of_the_host():
 
 
 def test_the_page_names_every_type_once():
-    named = re.findall(r"^\| `([\w.]+)` \|", type_pages.page(), flags=re.MULTILINE)
+    own = type_pages.page().partition("## Node types of omni.warp")[0]
+    named = re.findall(r"^\| `([\w.]+)` \|", own, flags=re.MULTILINE)
     assert len(named) == len(set(named))
     assert set(named) == {node_type.spec.name for node_type in node_registry.standard()}
 

@@ -57,6 +57,15 @@ def internal_state() -> KernelState:
     return KernelState()
 
 
+def take_old_dimension(node: Any) -> None:
+    """Let `inputs:dim1` of a node be its `inputs:dim`, by value and connections."""
+    old = node.attributes.get("inputs:dim")
+    if old is not None:
+        new = node.attributes["inputs:dim1"]
+        new.set(old.value)
+        new.sources = list(old.sources)
+
+
 def compute(db: Any) -> bool:
     """Run the node once. Raises GraphError with what is wrong, in the words and lines of the node's text."""
     state: KernelState = db.per_instance_state

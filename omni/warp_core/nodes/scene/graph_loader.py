@@ -226,7 +226,8 @@ def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: L
             else:
                 _property(prim.GetProperty(name), name, node, loaded)
     for name, meant in misspelt(node, names).items():
-        text = f"the node type {type_name} has no such input, so nothing reads it; did you mean {meant}?"
+        text = f"the node type {type_name} has no such input, so nothing reads it"
+        text += f"; did you mean {meant}?" if meant else ""
         graph.host.log.warning(f"{path}.{name}", text)
 
 

@@ -1,6 +1,7 @@
 """Inputs of nodes whose names are probably misspelt: not of the node type, and much like one that is.
 
-A node may have attributes that its type does not declare, such as parameters of a kernel. So other names are not told.
+A node may have attributes that its type does not declare, such as parameters of a kernel. So other names are not told,
+except of node types of omni.warp, whose names are not all known.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from ..graph.node_graph import Node
+from ..stock.node_registry import OLDER_LIBRARY
 
 _ALIKE = 0.75  # of names: 1 for the same
 _CODE = "inputs:codeStr"
 
 
 def misspelt(node: Node, authored: Iterable[str]) -> dict[str, str]:
-    """Return the authored inputs of a node that its type does not have, each with the input that was probably meant."""
+    """Return authored inputs that the node type does not have, each with the input that was probably meant or ""."""
     if node.type is None:
         return {}
     declared = node.type.spec.attributes
     names = [name for name in authored if name.startswith("inputs:") and name not in declared]
     known = tuple(name for name in declared if name.startswith("inputs:"))
-    found = {name: meant for name in names if (meant := _similar(name, known)) and meant not in authored}
+    is_older = node.type_name in OLDER_LIBRARY
+    found = {name: meant for name in names if ((meant := _similar(name, known)) or is_older) and meant not in authored}
     code = node.attributes[_CODE].value if found and _CODE in node.attributes else ""
     return {name: meant for name, meant in found.items() if not _is_in_code(name, str(code))}
 

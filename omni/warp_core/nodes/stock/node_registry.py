@@ -37,9 +37,10 @@ ALIASES = {
     "omni.warp.FixedTime": f"{EXTENSION}.FixedTime",
     **builtin_nodes.ALIASES,
 }
+OLDER_LIBRARY = frozenset(name for name in ALIASES if name.startswith("omni.warp.")) - {OLD_KERNEL}
 KERNEL_NAMES = frozenset({KERNEL, *(name for name, target in ALIASES.items() if target == KERNEL)})
-# Types of other packages that one of ours plays, with the defaults that their scenes count on.
-OLD_DEFAULTS = {OLD_KERNEL: {"inputs:dimSource": "explicit", **{f"inputs:dim{i}": 1 for i in (1, 2, 3, 4)}}}
+# Types of other packages that one of ours plays, with the version and the defaults that their scenes count on.
+OLD_TYPES = {OLD_KERNEL: (2, {"inputs:dimSource": "explicit", **{f"inputs:dim{i}": 1 for i in (1, 2, 3, 4)}})}
 
 
 class Registry:
@@ -59,14 +60,14 @@ class Registry:
         """The type called `name`, also by an alias; None if it is unknown."""
         return self._types.get(name) or self._types.get(ALIASES.get(name, name))
 
-    def add_defaults(self, name: str, defaults: dict[str, Any]) -> None:
-        """Give the alias `name` a type of its own, with other defaults."""
+    def add_variant(self, name: str, version: int, defaults: dict[str, Any]) -> None:
+        """Give the alias `name` a type of its own, with another version and other defaults."""
         base = self._types[ALIASES[name]]
         attributes = {
             key: replace(spec, default=defaults.get(key, spec.default)) for key, spec in base.spec.attributes.items()
         }
         self._types[name] = NodeType(
-            replace(base.spec, attributes=attributes), base.cls, base.reads_stage, base.uses_time
+            replace(base.spec, version=version, attributes=attributes), base.cls, base.reads_stage, base.uses_time
         )
 
     def nearest(self, name: str) -> tuple[str, ...]:
@@ -115,6 +116,6 @@ def standard() -> Registry:
     for node_type in builtin_nodes.node_types():
         registry.add(node_type)
     registry.add_folder(folder())
-    for name, defaults in OLD_DEFAULTS.items():
-        registry.add_defaults(name, defaults)
+    for name, (version, defaults) in OLD_TYPES.items():
+        registry.add_variant(name, version, defaults)
     return registry
