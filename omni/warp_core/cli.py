@@ -287,6 +287,15 @@ def _nodes(options: argparse.Namespace) -> int:
     return OK
 
 
+def _presets(options: argparse.Namespace) -> int:
+    presets = _load("nodes.play.preset_listing")
+    try:
+        print(presets.one(options.name) if options.name else presets.all_of_them(), end="")
+    except ValueError as error:
+        raise _Stop(USAGE, str(error)) from None
+    return OK
+
+
 def _studio(options: argparse.Namespace) -> int:
     stage, command = _load("usd.stage"), _load("studio.command")
     _check_device(options.device)
@@ -323,6 +332,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "volume": _volume,
     "ogn": _ogn,
     "nodes": _nodes,
+    "presets": _presets,
     "studio": _studio,
     "info": _info,
 }

@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         _volume_options,
         _ogn_options,
         _nodes_options,
+        _presets_options,
         _studio_options,
     ):
         options(add)
@@ -192,6 +193,11 @@ def _nodes_options(add: Add) -> None:
     nodes.add_argument(
         "name", metavar="NAME", nargs="?", help="a type or a part of its name: Add, omni.graph.nodes.Add"
     )
+
+
+def _presets_options(add: Add) -> None:
+    presets = add("presets", "list texts for Kernel nodes to start from, or print one as a graph with its node")
+    presets.add_argument("name", metavar="NAME", nargs="?", help="a preset, as the list names it")
 
 
 def _ogn_options(add: Add) -> None:

@@ -1,10 +1,14 @@
 """Graphs built and played from Python: `wp.nodes.GraphBuilder` and `wp.usd.play`."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 from pxr import Sdf, Usd, UsdGeom
 
 import omni.warp_core as wp
+from omni.warp_core.nodes.play.player import Player, Settings
 
 LIFT = """
 @wp.kernel
@@ -184,3 +188,100 @@ def test_execution_inputs_take_several_sources():
     with wp.usd.play(stage, frames=(0, 1)) as player:
         player.step()
         assert player.get("/Prim.x") == 7 and not player.errors
+
+
+def test_arrays_are_inspected(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        player.set("/Graph/lift.inputs:points", [(1, np.nan, 3), (-4, 5, np.inf), (0, 2, 0)])
+        player.set("/Graph/lift.inputs:height", 0.0)
+        player.step()
+        found = player.inspect("/Graph/lift.outputs:lifted", first=1)
+        assert (found.type, found.length, found.not_finite) == ("pointf[3][]", 3, 2)
+        assert found.minimum == [-4, 2, 0] and found.maximum == [1, 5, 3]
+        assert found.first[0][0] == 1 and len(found.first) == 1
+        player.set("/Graph/lift.inputs:points", np.zeros((0, 3)))
+        assert player.inspect("/Graph/lift.inputs:points")[:5] == ("pointf[3][]", 0, None, None, 0)
+        with pytest.raises(TypeError, match="not an array"):
+            player.inspect("/Graph/lift.inputs:height")
+
+
+SCENES = Path(__file__).parents[2] / "data" / "scenes"
+APPEARS = """#usda 1.0
+(
+    startTimeCode = 1
+    endTimeCode = 6
+)
+def OmniGraph "G"
+{
+    token evaluator:type = "push"
+    def OmniGraphNode "grid"
+    {
+        token node:type = "omni.warp_core.GridCreate"
+        custom int2 inputs:dims.timeSamples = { 1: (1, 1), 3: (2, 1), 5: (1, 1) }
+    }
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrimsV2"
+        custom rel inputs:primsBundle = </G/grid.outputs_mesh>
+        custom rel inputs:prims = </Made>
+        custom string inputs:attrNamesToExport.timeSamples = { 1: "*", 2: "points face*", 4: "*" }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["appears", "texture", "puff", "spiral", "meadow"])
+def test_a_saved_player_has_what_a_play_writes(tmp_path, name):
+    """Prims, types, uniform values, samples, blocks, relationships, interpolations and files."""
+    scene = str(SCENES / f"{name}.usda")
+    if name == "appears":
+        scene = str(tmp_path / "appears.usda")
+        Path(scene).write_text(APPEARS)
+    last = 6 if name == "appears" else 3
+    for folder in ("play", "save"):
+        (tmp_path / folder).mkdir()
+    Player.open(scene, Settings(frames=(1, last))).run(str(tmp_path / "play" / "out.usda"))
+    with wp.usd.play(scene, frames=(1, last), trust=True) as player:
+        player.play()
+        assert not player.errors
+        player.save(str(tmp_path / "save" / "out.usda"))
+    layers = [Sdf.Layer.FindOrOpen(str(tmp_path / folder / "out.usda")) for folder in ("play", "save")]
+    assert _contents(layers[0]) == _contents(layers[1])
+    files = [{p.name: p.read_bytes() for p in (tmp_path / folder).glob("out.*.*")} for folder in ("play", "save")]
+    assert files[0] == files[1] and bool(files[0]) == (name in ("texture", "puff"))
+
+
+def _contents(layer):
+    """Everything that a layer says, by path, so that the order of specs does not count."""
+    found, no_value = {}, ("primOrder", "subLayerOffsets")
+
+    def visit(path):
+        spec = layer.GetObjectAtPath(path)
+        if spec is not None:
+            found[str(path)] = {key: str(spec.GetInfo(key)) for key in spec.ListInfoKeys() if key not in no_value}
+
+    layer.Traverse("/", visit)
+    return found
+
+
+def test_saving_is_quiet(stage, tmp_path, capfd):
+    with wp.usd.play(stage, trust=True) as player:
+        player.play()
+        player.save(str(tmp_path / "out.usdc"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_stage_in_memory_is_drawn(tmp_path):
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.Sphere.Define(stage, "/Ball").CreateDisplayColorAttr([(1, 0, 0)])
+    stage.SetStartTimeCode(1)
+    stage.SetEndTimeCode(2)
+    with pytest.warns(UserWarning, match="frame"):
+        text = wp.usd.preview(stage, tmp_path / "ball.png", frame=9, size=(64, 48))
+    assert text.startswith("frame 9") and "64x48" in text
+    pixels = np.asarray(Image.open(tmp_path / "ball.png").convert("RGB"), np.int32)
+    assert pixels.shape == (48, 64, 3)
+    red, green, blue = pixels[24, 32]
+    assert red > 2 * green and red > 2 * blue
+    with pytest.raises(ValueError, match="must end in"):
+        wp.usd.preview(stage, tmp_path / "ball.xyz")

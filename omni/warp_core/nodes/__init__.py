@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from ..optional_names import loader
 
 if TYPE_CHECKING:
+    from .play.graph_player import ArraySummary as ArraySummary
     from .play.graph_player import ConsentError as ConsentError
     from .play.graph_player import GraphPlayer as GraphPlayer
     from .play.player import SettingsError as SettingsError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 # Module -> the public names it defines.
 _HOMES = {
-    "play.graph_player": "ConsentError GraphPlayer",
+    "play.graph_player": "ArraySummary ConsentError GraphPlayer",
     "play.player": "SettingsError",
     "scene.graph_builder": "GraphBuilder",
 }

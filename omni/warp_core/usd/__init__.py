@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .mesh_reader import MeshData as MeshData
     from .mesh_reader import read_mesh as read_mesh
     from .output_layer import OutputError as OutputError
+    from .pictures.draw_stage import preview as preview
     from .points_reader import InstancerData as InstancerData
     from .points_reader import PointsData as PointsData
     from .points_reader import read_instancer as read_instancer
@@ -43,6 +44,7 @@ _HOMES = {
     "graph_play": "play",
     "mesh_reader": "MeshData read_mesh",
     "output_layer": "OutputError",
+    "pictures.draw_stage": "preview",
     "points_reader": "InstancerData PointsData read_instancer read_points",
     "primvars": "Primvar",
     "saved_stage": "save",

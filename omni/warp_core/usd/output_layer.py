@@ -17,7 +17,7 @@ from typing import Any
 from pxr import Sdf, Tf, Usd
 
 from ..files import Unfinished
-from .stage import layer_file, reason
+from .stage import layer_file, quiet, reason
 
 FORMATS = (".usdc", ".usda", ".usd")
 FLUSH_BYTES = 256 << 20  # samples are moved from memory to the unfinished file whenever this much has gathered
@@ -64,7 +64,8 @@ def _is_utf8(path: str) -> bool:
 def write_errors(path: str) -> Iterator[None]:
     """Turn errors of USD and the system into OutputError."""
     try:
-        yield
+        with quiet():  # USD warns where it writes a newer version of its format
+            yield
     except (Tf.ErrorException, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else reason(error)
         raise OutputError(f"{path}: cannot be written: {why}") from None

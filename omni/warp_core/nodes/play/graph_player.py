@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pxr import Sdf, Usd
@@ -50,6 +50,17 @@ def open_player(
     else:
         player = Player.open(os.fspath(scene), settings, log)
     return GraphPlayer(player, trust)
+
+
+class ArraySummary(NamedTuple):
+    """What an array holds: its type and length, bounds of the finite numbers by component, and the first elements."""
+
+    type: str
+    length: int
+    minimum: Any
+    maximum: Any
+    not_finite: int
+    first: list
 
 
 class GraphPlayer:
@@ -159,6 +170,24 @@ class GraphPlayer:
             raise TypeError(f"{path} is of type {kind}, not an array of numbers")
         numbers = np.array(value)
         return as_array(numbers, element, (len(numbers),)).to(device)
+
+    def inspect(self, path: str, first: int = 4) -> ArraySummary:
+        """Return length, bounds, the count of NaN and infinite numbers, and the `first` elements of an array attribute.
+
+        Raises:
+            KeyError: There is no such attribute.
+            TypeError: It is not an array of numbers.
+        """
+        kind, value = self._typed(path)
+        if not (kind.is_array and kind.is_numeric):
+            raise TypeError(f"{path} is of type {kind}, not an array of numbers")
+        numbers = np.asarray(value)
+        finite = np.isfinite(numbers)
+        low = high = None
+        if finite.any():
+            low = np.where(finite, numbers, np.inf).min(0).tolist()
+            high = np.where(finite, numbers, -np.inf).max(0).tolist()
+        return ArraySummary(str(kind), len(numbers), low, high, int((~finite).sum()), numbers[:first].tolist())
 
     def set(self, path: str, value: Any) -> None:
         """Set an input of a node. A connection or animation of it no longer counts.

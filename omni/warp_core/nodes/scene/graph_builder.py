@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from ...usd.numpy_conversion import to_usd
 from ..extensions import node_folders
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import NodeType
+from ..kernel.signature import Change
 from ..ogn.ogn_spec import AttributeSpec
 from ..stock import node_registry
 from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
+from . import kernel_attributes, kernel_presets
 
 PORTS = ("inputs:", "outputs:", "state:")
 
@@ -123,6 +125,66 @@ class GraphBuilder:
         if value is not None:
             self.set(path, value)
         return path
+
+    def kernel(
+        self, name: str, code: str = "", /, preset: str = "", attributes: Mapping[str, str] | None = None, **values: Any
+    ) -> str:
+        """Add a Kernel node whose attributes follow from its kernels, and return its path. This runs the text.
+
+        Args:
+            name: Name of the prim.
+            code: The text with the kernels.
+            preset: Name of a text to start from, in place of `code`; `omni-warp presets` lists them.
+            attributes: Attributes that the parameters do not tell, as {"state:velocity": "vector3f[]"}: states,
+                companions such as "inputs:grid:points", and other types than the plainest one.
+            values: Values of inputs, by name.
+
+        Raises:
+            ValueError: The text has a mistake, a value does not fit, or the name is taken.
+
+        Example:
+            >>> from pxr import Usd
+            >>> graph = wp.nodes.GraphBuilder(Usd.Stage.CreateInMemory(), "/Graph")
+            >>> path = graph.kernel("twist", preset="twist", turns=2.0)
+            >>> graph.stage.GetPrimAtPath(path).GetAttribute("outputs:twisted").GetTypeName()
+            Sdf.ValueTypeName("point3f[]")
+        """
+        if bool(code) == bool(preset):
+            raise ValueError("give either the code of the kernels or the name of a preset")
+        start = kernel_presets.load(preset) if preset else None
+        path = self.node(name, node_registry.KERNEL, codeStr=start.text if start else code)
+        for full, kind, value in start.attributes if start else ():
+            if full not in _declared(self._registry.find(node_registry.KERNEL)):
+                self.attribute(path, full, kind)
+            if value is not None:
+                self.set(f"{path}.{full}", value)
+        for full, kind in (attributes or {}).items():
+            self.attribute(path, full, kind)
+        self.fit(path)
+        for key, value in values.items():
+            self.set(f"{path}.inputs:{key}", value)
+        return path
+
+    def fit(self, node: str) -> list[Change]:
+        """Fit the attributes of a Kernel node to its kernels: add, retype and remove. This runs the text of the node.
+
+        Values and connections stay, by name, where the type of the attribute still takes them.
+
+        Returns:
+            The changes, with `kind` ("added", "removed", "retyped" or "kept"), `attribute`, `before` and `after`.
+
+        Raises:
+            ValueError: There is no such node, its text has a mistake, or the text is in a file.
+        """
+        prim = self._node(node)
+        found = self._registry.find(prim.GetAttribute("node:type").Get() or "")
+        if found is None or found.spec.name != node_registry.KERNEL:
+            raise ValueError(f"{node} is not a Kernel node")
+        code, kernels = (prim.GetAttribute(f"inputs:{name}").Get() for name in ("codeStr", "kernels"))
+        if not code:
+            raise ValueError(f"{node} has no inputs:codeStr to fit its attributes to")
+        wanted = kernel_attributes.parameters(code, tuple(kernels or ()), f"{node}.inputs:codeStr")
+        return kernel_attributes.fit(prim, found.spec, wanted)
 
     def variable(self, name: str, kind: str, value: Any) -> None:
         """Give the graph a variable, which ReadVariable and WriteVariable find by its name.

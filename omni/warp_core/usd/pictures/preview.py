@@ -36,7 +36,7 @@ VOLUMES = (".vdb", ".nvdb")
 MOST_PIXELS = 1 << 30  # of an animation, each of three bytes
 
 
-class RequestError(Exception):
+class RequestError(ValueError):
     """A picture that cannot be made as asked."""
 
 
@@ -44,16 +44,22 @@ class RequestError(Exception):
 class Request:
     """The picture to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels.
 
-    `stage` is a file of USD, or one of volumes. Drawing the volumes of a frame may take `seconds`; 0 sets no limit.
+    `stage` is a file of USD, one of volumes, or a stage. Drawing the volumes of a frame may take `seconds`; 0 sets no
+    limit.
     """
 
-    stage: str
+    stage: str | Usd.Stage
     output: str
     frame: float | None = None
     frames: tuple[int, int] | None = None
     size: tuple[int, int] = (960, 540)
     camera: str | None = None
     seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the stage, for messages."""
+        return self.stage if isinstance(self.stage, str) else self.stage.GetRootLayer().identifier
 
 
 def preview(
@@ -87,8 +93,7 @@ def _preview(
         raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
     _require_few(request)
     with reading():
-        is_volume = request.stage.lower().endswith(VOLUMES)
-        stage = stage_of_volumes(request.stage) if is_volume else open_stage(request.stage).stage
+        stage = _stage(request.stage)
     opened()
     artist = _Artist(stage, request, reading, warn)
     if request.frames is None:
@@ -102,6 +107,12 @@ def _preview(
     pictures = [artist.draw(frame) for frame in range(first, last + 1)]
     _save(request.output, extension, pictures, rate)
     return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
+
+
+def _stage(given: str | Usd.Stage) -> Usd.Stage:
+    if isinstance(given, Usd.Stage):
+        return given
+    return stage_of_volumes(given) if given.lower().endswith(VOLUMES) else open_stage(given).stage
 
 
 def _require_few(request: Request) -> None:
@@ -157,11 +168,11 @@ class _Artist:
             scene = self.gatherer.at(time)
         if scene.is_empty:
             raise StageError(
-                f"{self.request.stage}: has no visible meshes, shapes, curves, points or volumes at frame {frame:g}"
+                f"{self.request.name}: has no visible meshes, shapes, curves, points or volumes at frame {frame:g}"
             )
         bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
         if bad:
-            raise StageError(f"{self.request.stage}: {bad} coordinates are infinite or NaN at frame {frame:g}")
+            raise StageError(f"{self.request.name}: {bad} coordinates are infinite or NaN at frame {frame:g}")
         width, height = self.request.size
         volumes = f"{len(scene.volumes)} grids, " if scene.volumes else ""
         self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {volumes}{width}x{height}"
@@ -178,7 +189,7 @@ class _Artist:
                 bar.advance()
                 if monotonic() > end:
                     raise StageError(
-                        f"{self.request.stage}: drawing the volumes of frame {frame:g} takes longer than "
+                        f"{self.request.name}: drawing the volumes of frame {frame:g} takes longer than "
                         f"{self.request.seconds:.0f} s; --trust sets no limit, --size WxH draws a smaller picture"
                     )
 
@@ -186,7 +197,7 @@ class _Artist:
 
     @contextmanager
     def _read_errors(self, frame: float) -> Iterator[None]:
-        where = f"{self.request.stage}: cannot be read at frame {frame:g}"
+        where = f"{self.request.name}: cannot be read at frame {frame:g}"
         with unraised_errors() as errors:
             try:
                 yield
