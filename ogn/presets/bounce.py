@@ -3,8 +3,10 @@
 # custom point3f[] inputs:x
 # custom point3f[] state:x
 # custom point3f[] outputs:x
+
 # custom vector3f[] state:v
 # custom token inputs:v:length = "x"
+
 # custom float inputs:dt = 0.0104166667
 # custom float inputs:gravity = 9.81
 # custom float inputs:spring = 0.7

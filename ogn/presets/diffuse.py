@@ -4,6 +4,7 @@
 # custom float[] state:heat
 # custom float[] outputs:heat
 # custom int2 inputs:heat:dims = [64, 64]
+
 # custom float[] state:change
 # custom token inputs:change:length = "heat"
 # custom int2 inputs:change:dims = [64, 64]
