@@ -1,197 +1,315 @@
 """Kernels and functions as differentiable operations of PyTorch: `torch_kernel` and `torch_callable`.
 
-A call allocates the outputs and runs. If torch records gradients, it does so inside of a Function of autograd. Its
-backward pass runs the operation once more on a tape of its own, and then that tape. Start with `Operation`.
+A call takes one of three ways, from the quickest to the most general:
+
+1. No gradient is recorded: it makes the outputs and runs.
+2. Plain autograd records: the same inside of one Function of autograd.
+3. All else, as `torch.compile`, `torch.func`, forward mode and fake tensors: the operators of torch_operators.py. The
+   backward pass of a second way goes there too where it is differentiated again.
+
+Start with `Operation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..arrays.array import array
+import numpy as np
+
 from ..arrays.dtypes import element
-from ..arrays.factories import zeros
 from ..compiler import effects
-from ..dispatch import observers
+from ..lang.blake2 import blake2b
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.types import Packed, Struct
+from ..lang.types import Packed, Scalar, Struct
 from ..lang.values.structs import spell
-from ..launches.launch import launch
-from ..tape.tape import Tape
 from .call_signature import Parameter, Shape, Signature, of_function, of_kernel
-from .torch import dtype_to_torch, from_torch, to_torch
+from .torch_function_run import FunctionRun
+from .torch_kernel_run import KernelRun
+from .torch_operators import Call, Spec, launch_backward, register
+from .torch_runs import Run, torch_dtype
 
 __all__ = ["torch_callable", "torch_kernel"]
 
-Run = Callable[[Any, Sequence[Any]], None]  # launch dimensions, arguments
+_MOST_RUNS = 256  # runs that an operation keeps, one for each combination of shapes
+
+
+class _Number(NamedTuple):
+    """A parameter that is no array: whether it holds floating point numbers, and the shape of its components."""
+
+    is_float: bool
+    is_bool: bool
+    inner: Shape
+
+
+class Given(NamedTuple):
+    """The arguments of a call: tensors in the order of their parameters, and the rest."""
+
+    x: list[Any]
+    late: list[int]  # the parameters that are no arrays, but come as tensors
+    values: dict[int, Any]  # those that come as numbers
+    launch_dims: Any
+    output_dims: Any
 
 
 class Operation:
-    """A kernel or a function that makes tensors of tensors. `run` launches."""
+    """A kernel or a function that makes tensors of tensors."""
 
-    def __init__(self, signature: Signature, run: Run, output_dims: Any):
-        import torch
-
+    def __init__(self, signature: Signature, launch_dims: Any, output_dims: Any, key: str):
         for p in signature.parameters:
             if p.is_array and isinstance(p.element.type, Struct):
                 raise TypeError(f"{signature.name}: `{p.name}` is {spell(p.type)}, but tensors hold numbers")
-        self.signature, self.run, self.output_dims = signature, run, output_dims
+        self.signature, self.launch_dims, self.output_dims = signature, launch_dims, output_dims
+        self.key = f"{signature.name.split('`')[1]}_{key}"
         self.__name__ = self.__qualname__ = signature.name.split("`")[1]
-        self._eager = torch.compiler.disable(self._dispatch)  # torch.compile leaves its graph for the call
+        self._dtypes = [_dtype_of(p) for p in signature.inputs]
+        self._numbers: list[Any] = [None if p.is_array else _number(p) for p in signature.inputs]
+        self._runs: dict[Any, Run] = {}
+        register(self.key, self)
 
-    def covers(self, p: Parameter, dims: Shape) -> bool:
-        """True if a run over this grid is known to write each element of an output."""
-        return False
+    # -- calls ------------------------------------------------------------------------------------------------------
 
-    def dims(self, launch_dims: Any, shapes: Sequence[Shape | None]) -> Shape:
-        """The grid of a call, which is also the shape of outputs without one."""
-        return self.signature.launch_dims(launch_dims, shapes)
-
-    def _dispatch(self, inputs: tuple[Any, ...], launch_dims: Any, output_dims: Any) -> Any:
+    def __call__(self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None) -> Any:
+        """Run. Return the result, or a tuple of the results."""
         import torch
 
-        name = self.signature.name
-        self.signature.check_count(inputs)
-        _refuse_transforms(torch, name)
-        for p, x in zip(self.signature.inputs, inputs):
-            self._check(torch, p, x)
-        shapes = [self.signature.outer_shape(p, x.shape) if p.is_array else None for p, x in self._pairs(inputs)]
-        dims = self.dims(launch_dims, shapes)
-        made = self.signature.output_shapes(self.output_dims if output_dims is None else output_dims, dims)
-        is_tracked = torch.is_grad_enabled() and any(_requires_grad(x) for x in inputs)
-        results = _function().apply(self, dims, made, *inputs) if is_tracked else self.forward(dims, made, inputs)
+        if torch.compiler.is_compiling():
+            inputs = tuple(self._with_variable_numbers(torch, inputs))
+        given = self._read(torch, inputs, launch_dims, output_dims)
+        if torch.compiler.is_compiling() or not _is_plain(torch, given.x):
+            results = torch.ops.omni_warp.launch.default(*self._call(given), given.x)
+        else:
+            results = self._run_eagerly(torch, given)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _check(self, torch: Any, p: Parameter, x: Any) -> None:
-        name = f"{self.signature.name}: argument `{p.name}`"
-        if p.is_array and not isinstance(x, torch.Tensor):
-            raise TypeError(f"{name} expects a tensor, got {type(x).__name__}")
-        if not p.is_array and _requires_grad(x):
-            raise TypeError(
-                f"{name} is {spell(p.type)}, whose gradient is not computed: declare it as an array of one element, "
-                "or pass x.detach()"
-            )
+    def _with_variable_numbers(self, torch: Any, inputs: Sequence[Any]) -> list[Any]:
+        """The arguments with floats as tensors. torch.compile would compile anew for each value of a float, unless it
+        only multiplies tensors by it.
+        """
+        where = None
+        for x in inputs:
+            if where is None and isinstance(x, torch.Tensor):
+                where = x.device
+        found = []
+        for i, x in enumerate(inputs):
+            number = self._numbers[i] if i < len(self._numbers) else None
+            if isinstance(x, float) and number is not None and number.is_float and number.inner == ():
+                x = torch.ones((), dtype=self._dtypes[i], device=where) * x
+            found.append(x)
+        return found
 
-    def _pairs(self, inputs: Sequence[Any]) -> list[tuple[Parameter, Any]]:
-        return list(zip(self.signature.inputs, inputs))
+    def _read(self, torch: Any, inputs: Sequence[Any], launch_dims: Any, output_dims: Any) -> Given:
+        """The arguments by their kinds. torch.compile traces this function."""
+        if len(inputs) != len(self._numbers):
+            self.signature.check_count(inputs)
+        x, late, values = [], [], {}
+        for i, given in enumerate(inputs):
+            number = self._numbers[i]
+            if isinstance(given, torch.Tensor):
+                if number is not None:
+                    late.append(i)
+                    given = self._late(i, number, given)
+                elif given.dtype is not self._dtypes[i]:
+                    self._check_dtype(i, given)
+                x.append(given)
+            elif number is None:
+                self._refuse_array(i, given)
+            else:
+                values[i] = given
+        return Given(x, late, values, launch_dims, output_dims)
 
-    def forward(self, dims: Shape, shapes: Sequence[Shape], inputs: Sequence[Any]) -> list[Any]:
-        """The results: copies of the in-outs, and new tensors."""
-        import torch
+    def _late(self, i: int, number: _Number, given: Any) -> Any:
+        """A number that comes as a tensor, as an array of one element."""
+        if tuple(given.shape) != number.inner and given.numel() != 1:
+            self._refuse(i, f"got a tensor of shape {tuple(given.shape)}: pass one of shape {number.inner}")
+        if given.is_floating_point() and not number.is_float:
+            self._refuse(i, f"got a tensor of {given.dtype}: pass x.to({self._dtypes[i]})")
+        return given.to(self._dtypes[i]).reshape((1, *number.inner))
 
-        where = next((x.device for p, x in self._pairs(inputs) if p.is_array), None)
-        results = [_copy(x) for p, x in self._pairs(inputs) if p.is_in_out]
-        for p, shape in zip(self.signature.outputs, shapes):
-            new = torch.empty if self.covers(p, dims) else torch.zeros
-            results.append(new(shape, dtype=_torch_dtype(p), device=where))
-        with torch.no_grad(), observers.NotRecording():
-            shown = [_shown(p, x, False) for p, x in zip(self.signature.results, results)]
-            in_outs = iter(shown)
-            args = [next(in_outs) if p.is_in_out else _argument(p, x, False) for p, x in self._pairs(inputs)]
-            self.run(dims, [*args, *in_outs])
-        return results
+    def _check_dtype(self, i: int, given: Any) -> None:
+        """Raise TypeError unless elements of the parameter and of the tensor are integers of one size."""
+        wanted = self._dtypes[i]
+        is_other = given.is_floating_point() or given.is_complex() or wanted.is_floating_point
+        if is_other or given.dtype.itemsize != wanted.itemsize:
+            self._refuse(i, f"got a tensor of {given.dtype}: pass x.to({wanted})")
 
-    def backward(
-        self, dims: Shape, shapes: Sequence[Shape], inputs: Sequence[Any], needed: Sequence[bool], cotangents: Sequence
-    ) -> list[Any]:
-        """The gradients of the inputs that need one, from those of the results."""
-        with observers.NotRecording():
-            args = [
-                _argument(p, _copy(x) if p.is_in_out else x, needs or p.is_in_out)
-                for (p, x), needs in zip(self._pairs(inputs), needed)
-            ]
-            device = next((a.device for a in args if isinstance(a, array)), None)
-            made = []
-            for p, shape in zip(self.signature.outputs, shapes):
-                outer = shape[: p.ndim]
-                made.append(zeros(outer, dtype=p.element.dtype, device=device, requires_grad=p.element.is_active))
-            with Tape() as tape:
-                self.run(dims, [*args, *made])
-            results = [a for p, a in zip(self.signature.inputs, args) if p.is_in_out] + made
-            parts = zip(self.signature.results, results, cotangents)
-            seeds = {a: _shown(p, c, False) for p, a, c in parts if a.grad is not None}
-            tape.backward(grads=seeds)
-        return [to_torch(a.grad) if needs else None for a, needs in zip(args, needed)]
+    def _refuse_array(self, i: int, given: Any) -> None:
+        name = type(given).__name__
+        how = {"ndarray": "torch.from_numpy(x)", "array": "wp.to_torch(x)"}.get(name, "torch.as_tensor(x)")
+        self._refuse(i, f"got {name}: pass a tensor, such as {how}")
+
+    def _refuse(self, i: int, why: str) -> None:
+        p = self.signature.inputs[i]
+        raise TypeError(f"{self.signature.name}: argument `{p.name}` is {spell(p.type)}, but {why}")
+
+    def _run_eagerly(self, torch: Any, given: Given) -> Sequence[Any]:
+        run = self._known_run(given)
+        if torch.is_grad_enabled() and any(t.requires_grad for t in given.x):
+            return _function().apply(self, run, given, *given.x)
+        return run.launch(given.values, given.x)
+
+    def _known_run(self, given: Given) -> Run:
+        key = (
+            tuple(t.shape for t in given.x),
+            tuple(given.late),
+            _hashable(given.launch_dims),
+            _hashable(given.output_dims),
+        )
+        found = self._runs.get(key)
+        if found is None:
+            if len(self._runs) >= _MOST_RUNS:
+                self._runs.clear()
+            shapes = self._by_parameter(key[0], given.late)
+            found = self._runs[key] = self._new_run(tuple(given.late), shapes, given.launch_dims, given.output_dims)
+        return found
+
+    # -- runs -------------------------------------------------------------------------------------------------------
+
+    def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
+        """The run of calls with these shapes, of all parameters."""
+        raise NotImplementedError
+
+    def _new_run(self, late: Sequence[int], shapes: Sequence[Any], launch_dims: Any, output_dims: Any) -> Run:
+        """`shapes` are those of the inputs; None for numbers."""
+        signature = self.signature
+        outer = [signature.outer_shape(p, s) if p.is_array else None for p, s in zip(signature.inputs, shapes)]
+        dims = signature.launch_dims(self.launch_dims if launch_dims is None else launch_dims, outer)
+        made = signature.output_shapes(self.output_dims if output_dims is None else output_dims, dims)
+        return self.make(late, [*(None if s is None else tuple(s) for s in shapes), *made], dims)
+
+    def _by_parameter(self, shapes: Sequence[Any], late: Sequence[int]) -> list[Any]:
+        given = iter(shapes)
+        return [next(given) if p.is_array or p.position in late else None for p in self.signature.inputs]
+
+    # -- for operators ----------------------------------------------------------------------------------------------
+
+    def prepare(self, call: Call, x: Sequence[Any]) -> tuple[Run, dict[int, Any]]:
+        """The run of a call of an operator on these tensors, and its numbers."""
+        shapes = self._by_parameter([t.shape[call.batch :] for t in x], call.late)
+        run = self._new_run(tuple(call.late), shapes, _tuple(call.dims), self._output_dims(call.extents))
+        return run, self._values(call)
+
+    def _call(self, given: Given) -> Call:
+        """The arguments of an operator. torch.compile traces this function."""
+        floats: list[float] = []
+        integers: list[int] = []
+        for i, value in given.values.items():
+            number = self._numbers[i]
+            found = self._components(i, number, value)
+            if number.is_float:
+                floats.extend(found)
+            else:
+                integers.extend(found)
+        dims = given.launch_dims
+        dims = [dims] if isinstance(dims, int) else dims
+        extents = []
+        for p in self.signature.outputs:
+            shape = given.output_dims
+            if isinstance(shape, dict):
+                shape = shape.get(p.name)
+            shape = [shape] if isinstance(shape, int) else shape
+            extents.extend([-1] if shape is None else [len(shape), *shape])
+        return Call(self.key, given.late, floats, integers, dims, extents)
+
+    def _components(self, i: int, number: _Number, value: Any) -> Sequence[Any]:
+        if number.inner == () and isinstance(value, (int, float)):
+            if isinstance(value, float) and not number.is_float:
+                self._refuse(i, f"got {value}: pass an integer")
+            return [value]
+        if isinstance(self.signature.inputs[i].type, Struct):
+            self._refuse(i, "torch.compile and transforms of torch carry numbers only: pass its fields")
+        found = np.asarray(value)
+        if found.shape != number.inner:
+            self._refuse(i, f"got {value!r}")
+        return found.ravel().tolist()
+
+    def _values(self, call: Call) -> dict[int, Any]:
+        """The numbers of a call of an operator, by their parameters."""
+        floats, integers, found = iter(call.floats), iter(call.integers), {}
+        for i, number in enumerate(self._numbers):
+            if number is None or i in call.late:
+                continue
+            source = floats if number.is_float else integers
+            if number.inner == ():
+                value = next(source)
+                found[i] = bool(value) if number.is_bool else value
+            else:
+                flat = [next(source) for _ in range(int(np.prod(number.inner)))]
+                found[i] = np.array(flat).reshape(number.inner).tolist()
+        return found
+
+    def _output_dims(self, extents: Sequence[int]) -> dict[str, Any] | None:
+        found, at = {}, 0
+        for p in self.signature.outputs:
+            count = int(extents[at])
+            if count >= 0:
+                found[p.name] = tuple(extents[at + 1 : at + 1 + count])
+            at += 1 + max(count, 0)
+        return found or None
 
 
 class KernelOperation(Operation):
     """A kernel as an operation."""
 
     def __init__(self, kernel: Any, signature: Signature, launch_dims: Any, output_dims: Any, block_dim: int):
-        def run(dims: Any, args: Sequence[Any]) -> None:
-            device = next((a.device for a in args if isinstance(a, array)), None)
-            launch(kernel, dims, args, device=device, block_dim=block_dim)
+        self.kernel, self.block_dim = kernel, block_dim
+        types = tuple(t.key for _, t in kernel.params)
+        told = (kernel.primal.hash, types, kernel.transform, signature.results, launch_dims, output_dims, block_dim)
+        super().__init__(signature, launch_dims, output_dims, blake2b(repr(told).encode(), digest_size=8).hexdigest())
 
-        super().__init__(signature, run, output_dims)
-        self.kernel, self.launch_dims = kernel, launch_dims
-        self._accesses: Any = None
-
-    def __call__(self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None) -> Any:
-        """Launch the kernel. Return its result, or a tuple of its results."""
-        return self._eager(inputs, self.launch_dims if launch_dims is None else launch_dims, output_dims)
-
-    def covers(self, p: Parameter, dims: Shape) -> bool:
-        if self._accesses is None:
-            self._accesses = effects(self.kernel).params
-            for q in self.signature.inputs:
-                if self._accesses[q.position].writes and not q.is_in_out:
-                    raise ValueError(
-                        f"{self.signature.name} writes its input `{q.name}`, which torch would not see: name it in "
-                        "in_out_argnames, and count it in num_outputs"
-                    )
-        return bool(self._accesses[p.position].covers) and len(dims) == p.ndim
-
-    def forward(self, dims: Shape, shapes: Sequence[Shape], inputs: Sequence[Any]) -> list[Any]:
-        for p in self.signature.parameters[:1]:
-            self.covers(p, dims)  # refuses writes to inputs before anything runs
-        return super().forward(dims, shapes, inputs)
+    def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
+        """As `Operation.make`. Raise ValueError if the kernel writes an input."""
+        for p, access in zip(self.signature.inputs, effects(self.kernel).params):
+            if access.writes and not p.is_in_out:
+                raise ValueError(
+                    f"{self.signature.name} writes its input `{p.name}`, which torch would not see: name it in "
+                    "in_out_argnames, and count it in num_outputs"
+                )
+        return KernelRun(self.kernel, self.signature, late, shapes, dims, self.block_dim)
 
 
 class CallableOperation(Operation):
     """A Python function that launches as an operation."""
 
     def __init__(self, func: Callable[..., Any], signature: Signature, output_dims: Any):
-        super().__init__(signature, lambda _, args: func(*args), output_dims)
+        self.func = func
+        super().__init__(signature, None, output_dims, hex(id(func)))
 
-    def __call__(self, *inputs: Any, output_dims: Any = None) -> Any:
-        """Call the function. Return its result, or a tuple of its results."""
-        return self._eager(inputs, None, output_dims)
-
-
-def _requires_grad(x: Any) -> bool:
-    return bool(getattr(x, "requires_grad", False))
+    def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
+        """As `Operation.make`."""
+        return FunctionRun(self.func, self.signature, late, shapes, dims)
 
 
-def _refuse_transforms(torch: Any, name: str) -> None:
-    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
-        raise NotImplementedError(
-            f"{name} takes no part in transforms of torch.func and in forward mode: use torch.autograd, or wp.jvp"
-        )
-
-
-def _torch_dtype(p: Parameter) -> Any:
-    t = p.element.type
-    return dtype_to_torch(element(t.scalar).dtype if isinstance(t, Packed) else p.element.dtype)
-
-
-def _copy(x: Any) -> Any:
-    import torch
-
-    return x.detach().clone(memory_format=torch.contiguous_format)
-
-
-def _shown(p: Parameter, x: Any, has_gradient: bool) -> array:
-    """The array over a tensor, whose components are contiguous."""
-    return from_torch(x.detach().contiguous(), p.element.dtype, requires_grad=has_gradient and p.element.is_active)
-
-
-def _argument(p: Parameter, x: Any, has_gradient: bool) -> Any:
-    """An argument of the kernel: an array, or a number or tuple of numbers that may come as a tensor."""
+def _dtype_of(p: Parameter) -> Any:
     if p.is_array:
-        return _shown(p, x, has_gradient)
-    return x.tolist() if hasattr(x, "tolist") else x
+        return torch_dtype(p.element.type)
+    return torch_dtype(p.type) if isinstance(p.type, (Packed, Scalar)) else None
+
+
+def _number(p: Parameter) -> _Number:
+    if not isinstance(p.type, (Packed, Scalar)):
+        return _Number(False, False, ())
+    return _Number(p.type.is_differentiable, p.type.key == "bool", element(p.type).inner)
+
+
+def _tuple(dims: Sequence[int] | None) -> Shape | None:
+    return None if dims is None else tuple(dims)
+
+
+def _hashable(dims: Any) -> Any:
+    """Shapes as the caller says them, for a dictionary."""
+    if isinstance(dims, dict):
+        return tuple((name, _hashable(shape)) for name, shape in dims.items())
+    return tuple(dims) if isinstance(dims, list) else dims
+
+
+def _is_plain(torch: Any, x: Sequence[Any]) -> bool:
+    """True if all tensors have memory, and nothing but autograd watches them."""
+    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return False
+    kinds = (torch.Tensor, torch.nn.Parameter)
+    return torch._C._len_torch_dispatch_stack() == 0 and all(type(t) in kinds and not t.is_meta for t in x)
 
 
 @cache
@@ -201,31 +319,36 @@ def _function() -> Any:
 
     class Launched(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, operation: Operation, dims: Shape, shapes: Sequence[Shape], *inputs: Any) -> Any:
-            results = operation.forward(dims, shapes, inputs)
-            ctx.operation, ctx.dims, ctx.shapes = operation, dims, shapes
-            ctx.others = [None if isinstance(x, torch.Tensor) else x for x in inputs]
-            ctx.save_for_backward(*(x if isinstance(x, torch.Tensor) else None for x in inputs))
-            ctx.mark_non_differentiable(*(x for x in results if not x.is_floating_point()))
+        def forward(ctx: Any, operation: Operation, run: Run, given: Given, *x: Any) -> Any:
+            results = run.launch(given.values, x, is_exact=bool(run.after))
+            ctx.operation, ctx.run = operation, run
+            ctx.given = given._replace(x=[])  # which save_for_backward keeps, and watches for changes
+            ctx.save_for_backward(*x, *(results[k] for k in run.after))
+            ctx.mark_non_differentiable(*(t for k, t in enumerate(results) if k not in run.moving))
             return tuple(results)
 
         @staticmethod
-        def backward(ctx: Any, *cotangents: Any) -> Any:
-            inputs = [other if x is None else x for x, other in zip(ctx.saved_tensors, ctx.others)]
-            with torch.no_grad():
-                found = ctx.operation.backward(ctx.dims, ctx.shapes, inputs, ctx.needs_input_grad[3:], cotangents)
-            return (None, None, None, *(_once(torch, found) if torch.is_grad_enabled() else found))
+        def backward(ctx: Any, *w: Any) -> Any:
+            run, given, saved, needs = ctx.run, ctx.given, ctx.saved_tensors, ctx.needs_input_grad[3:]
+            x, y = saved[: len(needs)], saved[len(needs) :]
+            if torch.is_grad_enabled() or not _is_plain(torch, w):
+                spec = Spec(ctx.operation._call(given), (len(x),), ())
+                return None, None, None, *launch_backward(spec, [x], w, [needs], y)
+            wanted = run.checked(needs)
+            try:
+                found = iter(run.adjoint(given.values, x, y, [w[k] for k in run.moving], wanted))
+            except RuntimeError as why:
+                raise (_batched_error(run) if "Batching rule not implemented" in str(why) else why) from None
+            return None, None, None, *(next(found) if k in wanted else None for k in range(len(x)))
 
     return Launched
 
 
-def _once(torch: Any, gradients: Sequence[Any]) -> list[Any]:
-    """Gradients that raise where something differentiates them again."""
-    given = [g.requires_grad_() for g in gradients if g is not None]
-    text = "the second derivative of a wp.torch_kernel or wp.torch_callable is not computed"
-    found = torch._C._functions.DelayedError(text, len(given))(*given)
-    guarded = iter(found if isinstance(found, tuple) else (found,))
-    return [None if g is None else next(guarded) for g in gradients]
+def _batched_error(run: Run) -> NotImplementedError:
+    return NotImplementedError(
+        f"{run.signature.name} takes no part in is_grads_batched=True and vectorize=True of torch.autograd, which use "
+        "torch's older vmap: use torch.func.vmap or torch.func.jacrev"
+    )
 
 
 def torch_kernel(
@@ -239,8 +362,8 @@ def torch_kernel(
 ) -> KernelOperation:
     """A kernel as a differentiable operation on tensors of PyTorch.
 
-    The parameters of the kernel are inputs, then outputs, which each call makes. `torch.compile` leaves its graph for
-    the call. Second derivatives, forward mode and the transforms of `torch.func` are refused.
+    The parameters of the kernel are inputs, then outputs, which each call makes. The operation takes part in autograd
+    up to second derivatives, in forward mode, in `torch.compile` without a graph break, and in `torch.func`.
 
     Args:
         kernel: The kernel, or one overload of a generic one.
@@ -253,8 +376,8 @@ def torch_kernel(
         block_dim: As for `wp.launch`.
 
     Returns:
-        The operation. It takes the inputs, and `launch_dims` and `output_dims` for one call. It returns a tensor, or a
-        tuple of them.
+        The operation. It takes the inputs, and `launch_dims` and `output_dims` for one call. Numbers may be tensors of
+        one element, and then have gradients. It returns a tensor, or a tuple of them.
 
     Raises:
         TypeError: The kernel is generic, or results are no arrays of numbers.
@@ -272,8 +395,8 @@ def torch_callable(
 ) -> CallableOperation:
     """A Python function that launches kernels as a differentiable operation on tensors of PyTorch.
 
-    The function gets arrays: its inputs, then its outputs, which start as zeros. Its gradient comes from a tape of its
-    own, for which it runs a second time. So it computes nothing but by launches, copies and fills.
+    The function gets arrays: its inputs, then its outputs, which start as zeros. For its gradient it runs a second
+    time, on a tape of its own. So it computes nothing but by launches, copies and fills.
 
     Args:
         func: The function; its annotations name the types of all parameters.
@@ -282,7 +405,7 @@ def torch_callable(
         in_out_argnames: As for `torch_kernel`.
 
     Returns:
-        The operation.
+        The operation. Its numbers have no gradients: declare them as arrays of one element.
 
     Raises:
         TypeError, ValueError: As for `torch_kernel`.

@@ -1,0 +1,113 @@
+"""Calls of a function that launches, on tensors: as it is, in forward mode, on a tape, and both.
+
+Start with `FunctionRun`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..forward_mode.jvp import program_jvp
+from ..lang.types import Array
+from ..tape.tape import Tape
+from .call_signature import Shape, Signature
+from .torch_runs import Run, Tensors, adjoint_on_a_tape, copied, device_of, shown, tensor_of, unobserved
+
+
+class FunctionRun(Run):
+    """Calls of a function that launches. A `Run`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        late: Sequence[int],
+        shapes: Sequence[Any],
+        dims: Shape,
+    ):
+        super().__init__(signature, late, shapes, dims)
+        self.function, self.late = function, frozenset(late)
+
+    def has_derivative(self, i: int) -> bool:
+        """As `Run.has_derivative`."""
+        return super().has_derivative(i) and isinstance(self.signature.parameters[i].type, Array)
+
+    def run(self, args: Sequence[Any]) -> None:
+        """Run the function."""
+        self.function(*args)
+
+    def launch(self, values: dict[int, Any], x: Tensors, is_exact: bool = False) -> list[Any]:
+        """As `Run.run`."""
+        import torch
+
+        given = dict(zip(self.taken, x))
+        results = {p.position: copied(given[p.position]) for p in self.signature.in_outs}
+        results |= {p.position: self.new(p.position, x) for p in self.signature.outputs}
+        with torch.no_grad(), unobserved(device_of(x)):
+            self.run(self._arguments(values, given | results))
+        return [results[i] for i in self.made]
+
+    def _arguments(self, values: dict[int, Any], tensors: dict[int, Any]) -> list[Any]:
+        """As `Run.launch`."""
+        return [self.argument(i, tensors[i]) if i in tensors else values[i] for i in range(len(self.types))]
+
+    def argument(self, i: int, x: Any) -> Any:
+        """As `Run.argument`."""
+        return x[0].tolist() if i in self.late else super().argument(i, x)
+
+    def adjoint(self, values: dict[int, Any], x: Tensors, y: Tensors, w: Tensors, wanted: Sequence[int]) -> list[Any]:
+        """As `Run.adjoint`."""
+        return adjoint_on_a_tape(self, values, x, w, wanted)
+
+    def tangent(self, values: dict[int, Any], x: Tensors, dx: Tensors, active: Sequence[int]) -> list[Any]:
+        """As `Run.tangent`."""
+        import torch
+
+        with torch.no_grad(), unobserved(device_of(x)):
+            _, _, tangents = self._moved(values, x, dx, active, False)
+        return [tensor_of(tangents[self.made[k]]) for k in self.moving]
+
+    def _moved(
+        self, values: dict[int, Any], x: Tensors, dx: Tensors, active: Sequence[int], is_taped: bool
+    ) -> tuple[list[Any], list[Any], Sequence[Any]]:
+        """The arguments, their tangents as given, and their tangents after the function ran."""
+        given, directions = dict(zip(self.taken, x)), {self.taken[k]: t for k, t in zip(active, dx)}
+        args: list[Any] = []
+        for i in range(len(self.types)):
+            if i not in given and i not in self.made:
+                args.append(values[i])
+            elif i in self.late:
+                args.append(self.argument(i, given[i]))
+            else:
+                start = copied(given[i]) if i in given else self.new(i, x)
+                args.append(shown(self, i, start, is_taped))
+        changes = [
+            shown(self, i, copied(directions[i]), is_taped) if i in directions else None for i in range(len(args))
+        ]
+        _, tangents = program_jvp(lambda *a: self.run(a), args, changes, differentiated=is_taped)
+        return args, changes, tangents
+
+    def hvp(
+        self,
+        values: dict[int, Any],
+        x: Tensors,
+        w: Tensors,
+        dx: Tensors,
+        dw: Tensors,
+        active: Sequence[int],
+        wanted: Sequence[int],
+    ) -> list[Any]:
+        """As `Run.hvp`."""
+        import torch
+
+        with torch.no_grad(), unobserved(device_of(x)), Tape() as tape:
+            args, _, tangents = self._moved(values, x, dx, active, True)
+            seeds = {}
+            for k, t, dt in zip(self.moving, w, dw):
+                i = self.made[k]
+                seeds[args[i]] = shown(self, i, dt, False)
+                seeds[tangents[i]] = shown(self, i, t, False)
+        with torch.no_grad(), unobserved(device_of(x)):
+            tape.backward(grads=seeds)
+        return [tensor_of(args[self.taken[k]].grad) for k in wanted]
