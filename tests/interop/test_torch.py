@@ -301,6 +301,8 @@ def test_conversions_leak_nothing():
     assert len(gc.get_objects()) - before < 200
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own modules
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_the_page_runs(tmp_path):
     page = (Path(__file__).resolve().parents[2] / "docs" / "interop.md").read_text()
     blocks = re.findall(r"```python(?: torch)?\n(.*?)```", page, re.DOTALL)
