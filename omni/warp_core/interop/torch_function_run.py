@@ -39,12 +39,10 @@ class FunctionRun(Run):
 
     def launch(self, values: dict[int, Any], x: Tensors, is_exact: bool = False) -> list[Any]:
         """As `Run.run`."""
-        import torch
-
         given = dict(zip(self.taken, x))
         results = {p.position: copied(given[p.position]) for p in self.signature.in_outs}
         results |= {p.position: self.new(p.position, x) for p in self.signature.outputs}
-        with torch.no_grad(), unobserved(device_of(x)):
+        with unobserved(device_of(x)):
             self.run(self._arguments(values, given | results))
         return [results[i] for i in self.made]
 
@@ -62,9 +60,7 @@ class FunctionRun(Run):
 
     def tangent(self, values: dict[int, Any], x: Tensors, dx: Tensors, active: Sequence[int]) -> list[Any]:
         """As `Run.tangent`."""
-        import torch
-
-        with torch.no_grad(), unobserved(device_of(x)):
+        with unobserved(device_of(x)):
             _, _, tangents = self._moved(values, x, dx, active, False)
         return [tensor_of(tangents[self.made[k]]) for k in self.moving]
 
@@ -99,15 +95,13 @@ class FunctionRun(Run):
         wanted: Sequence[int],
     ) -> list[Any]:
         """As `Run.hvp`."""
-        import torch
-
-        with torch.no_grad(), unobserved(device_of(x)), Tape() as tape:
+        with unobserved(device_of(x)), Tape() as tape:
             args, _, tangents = self._moved(values, x, dx, active, True)
             seeds = {}
             for k, t, dt in zip(self.moving, w, dw):
                 i = self.made[k]
                 seeds[args[i]] = shown(self, i, dt, False)
                 seeds[tangents[i]] = shown(self, i, t, False)
-        with torch.no_grad(), unobserved(device_of(x)):
+        with unobserved(device_of(x)):
             tape.backward(grads=seeds)
         return [tensor_of(args[self.taken[k]].grad) for k in wanted]

@@ -164,6 +164,10 @@ class Operation:
             found = self._runs[key] = self._new_run(tuple(given.late), shapes, given.launch_dims, given.output_dims)
         return found
 
+    def forget(self) -> None:
+        """Forget what is known of the kernel: functions that it calls may have been defined anew."""
+        self._runs.clear()
+
     # -- runs -------------------------------------------------------------------------------------------------------
 
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:

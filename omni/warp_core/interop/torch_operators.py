@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..lang.kernel import on_redefinition
 from .torch_runs import Run, Tensors
 
 Needs = Sequence[Sequence[bool]]  # whether operands need a gradient, list by list
@@ -62,6 +63,14 @@ _LISTS = {
 _operations: dict[str, Any] = {}
 
 
+def _forget() -> None:
+    for operation in _operations.values():
+        operation.forget()
+
+
+on_redefinition.append(_forget)
+
+
 def register(key: str, operation: Any) -> None:
     """Let operators find an operation: an object with `prepare(call, x)`, which returns a `Run` and numbers."""
     operators()
@@ -100,13 +109,17 @@ def _shapes(name: str, run: Run, numbers: Sequence[Any]) -> list[tuple[Any, Any]
         params = [run.made[k] for k in run.moving]
     else:
         params = [run.taken[k] for k in numbers[-1]]
-    return [(run.shapes[i], run.dtype(i)) for i in params]
+    return [(run.shapes[i], run.dtypes[i]) for i in params]
 
 
 def _implementation(name: str) -> Callable[..., list[Any]]:
     def implementation(*args: Any) -> list[Any]:
         import torch
 
+        with torch.no_grad():
+            return run_all(torch, args)
+
+    def run_all(torch: Any, args: Sequence[Any]) -> list[Any]:
         call, lists, numbers = _parts(name, args)
         run, values = prepared(call, lists[0])
         if not call.batch:

@@ -14,7 +14,7 @@ torch_kernel_run.py has those of kernels, torch_function_run.py those of functio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from .. import _native
@@ -43,6 +43,7 @@ class Run:
         moving: the results, by their place, that have derivatives.
         after: the results, by their place, that `adjoint` reads.
         shapes: of each parameter the shape, with components; None for a number.
+        dtypes: of each parameter the dtype of its tensor; None for a number.
         dims: the launch dimensions.
     """
 
@@ -57,6 +58,7 @@ class Run:
         inputs = range(len(signature.inputs))
         self.taken = [i for i in inputs if shapes[i] is not None]
         self.made = [p.position for p in signature.results]
+        self.dtypes = [torch_dtype(t.dtype) if isinstance(t, Array) else None for t in self.types]
         self.active = tuple(k for k, i in enumerate(self.taken) if self.has_derivative(i))
         self.moving = tuple(k for k, i in enumerate(self.made) if self.has_derivative(i))
 
@@ -79,16 +81,12 @@ class Run:
                 )
         return [k for k in self.active if needed[k]]
 
-    def dtype(self, i: int) -> Any:
-        """The dtype of the tensor of a parameter."""
-        return torch_dtype(self.types[i].dtype)
-
     def new(self, i: int, x: Tensors, is_empty: bool = False) -> Any:
         """A tensor for a parameter, beside the operands, of zeros or left as its memory is."""
         import torch
 
         where = x[0].device if x else None
-        return (torch.empty if is_empty else torch.zeros)(self.shapes[i], dtype=self.dtype(i), device=where)
+        return (torch.empty if is_empty else torch.zeros)(self.shapes[i], dtype=self.dtypes[i], device=where)
 
     def run(self, args: Sequence[Any]) -> None:
         """Launch on arrays and numbers."""
@@ -136,9 +134,18 @@ def device_of(tensors: Tensors) -> Device:
     return CPU if not tensors or tensors[0].is_cpu else device_from_torch(tensors[0].device)
 
 
-@contextmanager
-def unobserved(device: Device) -> Iterator[None]:
+def unobserved(device: Device) -> AbstractContextManager[Any]:
     """A `with` block in which no tape or trace of ours sees what runs. On a GPU it runs on torch's current stream."""
+    if device.is_cpu and not observers.observed:
+        return _NOTHING
+    return _unobserved(device)
+
+
+_NOTHING = nullcontext()
+
+
+@contextmanager
+def _unobserved(device: Device) -> Iterator[None]:
     with observers.NotRecording():
         if device.is_cpu:
             yield
@@ -156,11 +163,9 @@ def copied(x: Any) -> Any:
 
 def adjoint_on_a_tape(run: Any, values: dict[int, Any], x: Tensors, w: Tensors, wanted: Sequence[int]) -> list[Any]:
     """`Run.adjoint` by running once more, on a tape of its own."""
-    import torch
-
     given, device = dict(zip(run.taken, x)), device_of(x)
     needed = {run.taken[k] for k in wanted}
-    with torch.no_grad(), unobserved(device):
+    with unobserved(device):
         args: list[Any] = []
         for i in range(len(run.types)):
             if i in run.made:
