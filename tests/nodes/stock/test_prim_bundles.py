@@ -338,3 +338,53 @@ def test_camera_relationship_and_paths(result):
     assert not played.log.errors and "the node uses /G/Eye" in played.log.warnings[0]
     assert np.array_equal(played.node["eye"].attributes["outputs:position"].value, (4, 5, 6))
     assert played.node["at"].attributes["outputs:prims"].value == ("/World", "/World/Mesh")
+
+
+ADD = """
+def OmniGraphNode "add"
+{
+    token node:type = "omni.graph.action.AddPrimRelationship"
+    custom token inputs:name = "%s"
+    custom string inputs:path = "%s"
+    custom string inputs:target = "%s"
+}
+"""
+
+
+def test_relationships_are_written_read_back_and_extended(result):
+    write = """
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrimRelationship"
+        custom rel inputs:prim = </World/Mesh>
+        custom token inputs:name = "light:link"
+        custom rel inputs:value = [</World>, </G>]
+    }
+    def OmniGraphNode "read"
+    {
+        token node:type = "omni.graph.nodes.ReadPrimRelationship"
+        custom rel inputs:prim = </World/Mesh>
+        custom token inputs:name = "light:link"
+    }
+    """
+    played = result(write + ADD % ("light:link", "/World/Mesh", "/World/Mesh"))
+    wanted = ("/World", "/G", "/World/Mesh")
+    assert played.stage.GetRelationshipAtPath("/World/Mesh.light:link").GetTargets() == list(wanted)
+    assert played.outcome.written == ["/World/Mesh.light:link"]
+    assert played.node["read"].attributes["outputs:value"].value[:2] == wanted[:2]
+    assert played.node["add"].attributes["outputs:isSuccessful"].value is True
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "target", "words"),
+    [
+        ("points", "/World/Mesh", "/World", "/World/Mesh.points is an attribute"),
+        ("a b", "/World/Mesh", "/World", "'a b' is no name of a relationship"),
+        ("link", "/World/Mash", "/World", "there is no prim /World/Mash; did you mean /World/Mesh?"),
+        ("link", "/World/Mesh", "no path", "'no path' is no path"),
+        ("link", "/World/Mesh", "", "inputs:path and inputs:target must name"),
+    ],
+)
+def test_relationships_that_cannot_be_written(result, name, path, target, words):
+    played = result(ADD % (name, path, target), clean=False)
+    assert words in played.log.errors[0] and not played.outcome.written

@@ -41,6 +41,7 @@ class StagePrims:
         self.stage = stage
         self._created: set[str] = set()
         self._pending: list[Change] = []
+        self.relations: dict[tuple[str, str], None] = {}  # that this play has written
         self._before = Sdf.Layer.CreateAnonymous()
         self._before.TransferContent(stage.GetSessionLayer())
 
@@ -93,6 +94,7 @@ class StagePrims:
         session.TransferContent(self._before)
         self._created.clear()
         self._pending.clear()
+        self.relations.clear()
 
     def is_created(self, path: str) -> bool:
         """True if this play made the prim."""
@@ -109,12 +111,14 @@ class StagePrims:
 
     def relate(self, path: str, name: str, targets: Sequence[str]) -> None:
         """Let a relationship of a prim have these targets. Raises GraphError."""
+        self._require_place(path)
         with Usd.EditContext(self.stage, self.stage.GetSessionLayer()), _usd_errors(f"{path}.{name}"):
             relation = self.stage.GetPrimAtPath(path).CreateRelationship(name, False)
             paths = [Sdf.Path(target) for target in targets]
             if list(relation.GetTargets()) == paths:
                 return
             relation.SetTargets(paths)
+        self.relations[path, name] = None
         self._later(lambda output: output.relate(path, name, tuple(targets)))
 
     def attach(

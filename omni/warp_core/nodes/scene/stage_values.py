@@ -8,7 +8,7 @@ without a renderer beside us there is no other place for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,18 @@ class StageStore:
             self._changes[path] += 1
         return is_new
 
+    def relate(self, path: str, name: str, targets: Sequence[str]) -> None:
+        """Let a relationship of a prim have these targets; makes it where the prim has none. Raises GraphError."""
+        if not Sdf.Path.IsValidNamespacedIdentifier(name):
+            raise GraphError(f"{path}: {name!r} is no name of a relationship")
+        if self.prim(path).GetAttribute(name):
+            raise GraphError(f"{path}.{name} is an attribute and takes no targets; name a relationship")
+        wrong = next((target for target in targets if not Sdf.Path.IsValidPathString(target)), None)
+        if wrong is not None:
+            raise GraphError(f"{path}.{name}: {wrong!r} is no path; write a target like /World/Mesh")
+        self.prims.relate(path, name, targets)
+        self._changes[path] += 1
+
     def remove_attribute(self, path: str, name: str) -> None:
         """Remove an attribute that this play made."""
         self._forget({(path, name)})
@@ -285,5 +297,5 @@ class StageStore:
         return float(np.max(values)) / 2 if len(values) else 0.0
 
     def prims_written(self) -> list[str]:
-        """The attributes that have results, as paths."""
-        return [f"{path}.{name}" for path, name in self._written]
+        """The attributes and relationships that have results, as paths."""
+        return [f"{path}.{name}" for path, name in (*self._written, *self.prims.relations)]

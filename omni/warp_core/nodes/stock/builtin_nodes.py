@@ -19,7 +19,7 @@ from . import (
     variable_nodes,
     vector_nodes,
 )
-from .prims import bundle_nodes, prim_nodes, prim_queries, prim_readers, prim_writers
+from .prims import bundle_nodes, prim_nodes, prim_queries, prim_readers, prim_writers, relationship_nodes
 
 FAMILIES = (
     event_nodes,
@@ -31,6 +31,7 @@ FAMILIES = (
     prim_readers,
     prim_writers,
     prim_queries,
+    relationship_nodes,
     bundle_nodes,
     arithmetic_nodes,
     vector_nodes,

@@ -1,4 +1,4 @@
-"""Nodes that find prims, and tell paths, relationships and places of prims."""
+"""Nodes that find prims, and tell paths and places of prims."""
 
 from __future__ import annotations
 
@@ -107,22 +107,6 @@ class GetPrims:
         return True
 
 
-class GetPrimRelationship:
-    """The targets of a relationship of a prim."""
-
-    @staticmethod
-    def compute(db: Database) -> bool:
-        """Read it."""
-        path = db.inputs.path if db.inputs.usePath else (db.inputs.prim or ("",))[0]
-        if not path:
-            raise GraphError("no prim is named; set inputs:prim, or inputs:usePath and inputs:path")
-        prim, name = db.host.store.prim(path), db.inputs.name
-        if not prim.HasRelationship(name):
-            raise GraphError(f"the prim {path} has no relationship {name!r}")
-        db.node.get_attribute("outputs:paths").set_if_changed(tuple(_related(prim, name)))
-        return True
-
-
 class GetCameraPosition:
     """The position of a camera in the world; without that camera, of the first camera of the stage."""
 
@@ -177,12 +161,6 @@ _GET_PRIMS = {
     "typePattern": _text("Patterns of types to keep", "*"),
     "inverse": _flag("Keep the others"),
 }
-_RELATIONSHIP = {
-    "name": _text("Name of the relationship"),
-    "path": _text("Path of the prim, where usePath is set"),
-    "prim": _targets("The prim"),
-    "usePath": _flag("Whether path names the prim"),
-}
 _CAMERA = PRIM_INPUTS | {"usePath": {"type": "bool", "description": "Whether primPath names it", "default": True}}
 _POSITION = {"position": {"type": "pointd[3]", "description": "Position in the world"}}
 
@@ -192,14 +170,5 @@ TYPES = [
     node_type("nodes.GetPrimPaths", 1, GetPrimPaths, "Paths", {"prims": _targets("The prims")}, _PATHS_OUT),
     node_type("nodes.GetPrimsAtPath", 1, GetPrimsAtPath, "Targets", _AT_PATH, _PRIMS_OUT),
     node_type("nodes.GetPrims", 2, GetPrims, "Chooses prims", _GET_PRIMS, {"bundle": _GET_PRIMS["bundle"]}),
-    node_type(
-        "nodes.GetPrimRelationship",
-        3,
-        GetPrimRelationship,
-        "Reads a relationship",
-        _RELATIONSHIP,
-        {"paths": {"type": "token[]", "description": "The targets"}},
-        reads=True,
-    ),
     node_type("ui_nodes.GetCameraPosition", 2, GetCameraPosition, "A camera", _CAMERA, _POSITION, reads=True),
 ]
