@@ -52,13 +52,15 @@ def _play(options: argparse.Namespace) -> int:
     play, consent = _load("nodes.play.player"), _load("nodes.scene.consent")
     graph, stage, output = _load("nodes.graph.node_graph"), _load("usd.stage"), _load("usd.output_layer")
     _check_device(options.device)
+    if child_process.is_child():
+        _load("launches.kernel_errors").how_to_debug = "play with --debug"
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
     trace, isolated = None, getattr(options, "stopped", None)
     settings = play.Settings(options.frames, options.fps, options.device, options.values, options.nodes)
     settings.isolated = isolated
-    if isolated is not None:
+    if isolated is not None or options.timeout:
         settings.observers.append(_load("nodes.play.running_node").RunningNode())
     if options.profile:
         trace = _load("nodes.play.play_trace").Trace()
@@ -77,7 +79,7 @@ def _play(options: argparse.Namespace) -> int:
             return CONSENT
         if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
             child_process.lift_limit()
-        if isolated is not None:
+        if isolated is not None or options.memory is not None:
             child_process.allow_memory(_memory(options))
         child_process.reach(child_process.PLAYING)
         with report.progress() as bar:
@@ -146,7 +148,10 @@ def _watch(options: argparse.Namespace) -> int:
                 known |= file_watch.told(options.watched)
             if code in (USAGE, INTERRUPTED, INTERNAL):
                 return code
-            print(harmless(f"watching {len(known)} files; Ctrl-C ends"), file=sys.stderr, flush=True)
+            files = "1 file" if len(known) == 1 else f"{len(known)} files"
+            is_missing = known.get(options.scene, ()) is None
+            what = f"waiting until {options.scene} exists" if is_missing else f"watching {files}"
+            print(harmless(f"{what}; Ctrl-C ends"), file=sys.stderr, flush=True)
             changed = file_watch.wait_for_change(known)
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             print(harmless(f"changed: {changed[0]}{more}"), file=sys.stderr, flush=True)
@@ -405,8 +410,9 @@ def _ending(options: argparse.Namespace) -> child_process.Ending:
     """Run the command in a child process; again without the nodes that ended it, if the user wants that."""
     seconds = 0.0 if _is_trusted(options) else child_process.READ_SECONDS
     if options.command != "play" or not options.isolate:
-        return child_process.run(lambda: _run(options), seconds)
+        return child_process.run(lambda: _run(options), seconds, getattr(options, "timeout", None) or 0.0)
     options.stopped = {}
+    options.timeout = options.timeout or isolation.NODE_SECONDS
     while True:
         ending = child_process.run(lambda: _run(options), seconds, options.timeout)
         told = isolation.stop_culprit(ending, options.stopped, options.timeout)
@@ -428,13 +434,14 @@ def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str
     if not ending.signal:
         return f"code in the scene ended the process with exit code {ending.code} before the play was over"
     if ending.late:
-        return f"a node took longer than {options.timeout:g} s"
+        node, frame = child_process.node_at_end() or ("a node", 0)
+        return f"{node} took longer than {options.timeout:g} s in frame {frame}; --isolate plays on without the node"
     if ending.signal == signal.SIGKILL:
         return f"the {options.command} was killed, perhaps because memory ran out"
     name = signal.Signals(ending.signal).name
     if options.command != "play":
         return f"the {options.command} crashed ({name}); the file may be damaged"
-    return f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
+    return f"the play crashed ({name}); {isolation.OUT_OF_BOUNDS}"
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -129,12 +129,13 @@ def _play_options(play: argparse.ArgumentParser) -> None:
         help="play again without a node that crashes, never ends or takes all memory; kernels are not replayed",
     )  # fmt: skip
     play.add_argument(
-        "--timeout", type=_positive, default=60.0, metavar="SECONDS",
-        help="time that a node may take in a frame, compiling included, with --isolate (default: 60)",
+        "--timeout", type=_positive, metavar="SECONDS",
+        help="end the play when a node takes longer in a frame, compiling included; with --isolate, switch the node "
+        "off (default: no limit, 60 with --isolate)",
     )  # fmt: skip
     play.add_argument(
         "--memory", type=_positive, metavar="GB",
-        help="memory that the play may take, with --isolate (default: three quarters of the machine's)",
+        help="memory that the play may take (default: no limit, three quarters of the machine's with --isolate)",
     )  # fmt: skip
 
 

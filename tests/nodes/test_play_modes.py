@@ -1,5 +1,6 @@
 """Plays that are isolated, watched or profiled, as commands of their own process."""
 
+import contextlib
 import json
 import os
 import re
@@ -67,6 +68,7 @@ def test_an_isolated_play_goes_on_without_a_node_that_ends_it(make_scene, tmp_pa
     )
     assert found.returncode == 5, found.stderr
     assert f"/G/kernel: {why}" in found.stderr or f"Error: {why}" in found.stderr
+    assert ("--debug tells which" in found.stderr) == (code is CRASH)
     assert samples(tmp_path / "out.usda", "height", range(4)) == [0, 1, 2, 3]
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
 
@@ -75,6 +77,29 @@ def test_without_isolation_the_play_ends_with_the_node(make_scene, tmp_path):
     scene = make_scene(TIME + kernel(CRASH, ATTRIBUTES))
     found = command("play", scene, "-o", tmp_path / "out.usda", "--trust", tmp_path=tmp_path)
     assert found.returncode == 7 and not (tmp_path / "out.usda").exists()
+
+
+def test_a_node_may_take_no_longer_and_no_more_than_the_user_says(make_scene, tmp_path):
+    out = tmp_path / "out.usda"
+    slow = make_scene(TIME + kernel(SLOW, ATTRIBUTES), name="slow.usda")
+    found = command("play", slow, "-o", out, "--trust", "--timeout", 8, tmp_path=tmp_path)
+    assert found.returncode == 7 and not out.exists()
+    assert "/G/kernel took longer than 8 s in frame 2; --isolate plays on without the node" in found.stderr
+    large = make_scene(TIME + kernel(LARGE.replace("12_500", "500"), ATTRIBUTES), name="large.usda")
+    found = command("play", large, "-o", out, "--trust", "--memory", 2, tmp_path=tmp_path)
+    assert found.returncode == 5 and "Unable to allocate 3.73 GiB" in found.stderr
+    assert samples(out, "height", range(4)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("isolate", [(), ("--isolate",)])
+def test_messages_of_a_play_name_its_option_for_debugging(make_scene, tmp_path, isolate):
+    far = KEEP.replace("y[0]", "y[int(frame) * 1000000000]")
+    found = command(
+        "play", make_scene(TIME + kernel(far, ATTRIBUTES)), "-o", tmp_path / "out.usda", "--trust", *isolate,
+        tmp_path=tmp_path,
+    )  # fmt: skip
+    assert found.returncode == 5 and "wp.config" not in found.stderr
+    assert "help: play with --debug to see the line, thread and index" in found.stderr
 
 
 def test_a_trace_has_every_frame_and_node(make_scene, tmp_path):
@@ -92,6 +117,40 @@ def test_a_trace_has_every_frame_and_node(make_scene, tmp_path):
     assert first["args"]["type"] == "omni.warp_core.Kernel" and first["args"]["compile_ms"] > 0
 
 
+@contextlib.contextmanager
+def watching(scene, out):
+    """Watch a scene. Gives a function that waits for a line, and the lines so far."""
+    process = subprocess.Popen(
+        [*COMMAND, "watch", str(scene), "-o", str(out), "--trust"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    told = []
+
+    def until(start):
+        for line in process.stderr:
+            told.append(line)
+            if line.startswith(start):
+                return
+        raise AssertionError("".join(told))
+
+    try:
+        yield until, told
+    finally:
+        process.terminate()
+        process.wait(60)
+        process.stderr.close()
+
+
+def test_a_scene_that_is_missing_is_told_and_played_when_it_comes(make_scene, tmp_path):
+    late, out = tmp_path / "late.usda", tmp_path / "out.usda"
+    with watching(late, out) as (until, told):
+        until("waiting until")
+        assert told[-1] == f"waiting until {late} exists; Ctrl-C ends\n" and "there is no such file" in told[0]
+        os.replace(make_scene(TIME + kernel(KEEP, ATTRIBUTES)), late)
+        until("watching")
+    assert samples(out, "height", range(4)) == [0, 1, 2, 3]
+
+
 def test_a_watched_scene_plays_again_when_its_code_changes(make_scene, tmp_path):
     """The kernel stands in a file beside the scene; the result follows each of its texts, also after a mistake."""
     text = "@wp.kernel\ndef k(p: wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.vec3)):\n    i = wp.tid()\n"
@@ -101,20 +160,7 @@ def test_a_watched_scene_plays_again_when_its_code_changes(make_scene, tmp_path)
     attributes = 'custom token inputs:codeProvider = "file"\ncustom token inputs:codeFile = "code.py"\n'
     attributes += TWICE_ATTRIBUTES.format("read.outputs:value")
     scene = make_scene(READ + kernel("", attributes) + write("/G/kernel.outputs:q"))
-    process = subprocess.Popen(
-        [*COMMAND, "watch", scene, "-o", str(out), "--trust"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
-    try:
-        told = []
-
-        def until(start):
-            for line in process.stderr:
-                told.append(line)
-                if line.startswith(start):
-                    return
-            raise AssertionError("".join(told))
-
+    with watching(scene, out) as (until, told):
         until("watching")
         assert samples(out, "points", [0])[0][2] == (2, 2, 0)
         code.write_text(text.format("3.0 *"))
@@ -125,10 +171,6 @@ def test_a_watched_scene_plays_again_when_its_code_changes(make_scene, tmp_path)
         code.write_text(text.format("5.0"))
         until("watching")
         assert samples(out, "points", [0])[0][2] == (5, 5, 0)
-    finally:
-        process.terminate()
-        process.wait(60)
-        process.stderr.close()
 
 
 def test_the_page_lists_all_exit_codes():

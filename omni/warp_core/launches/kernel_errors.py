@@ -118,6 +118,7 @@ def error(kernel: Kernel, site: Site, thread: int, dims: Sequence[int], slots: S
     return made(kernel.name, site, unflatten(thread, dims), _values(site, slots), _own_line(kernel, site))
 
 
+how_to_debug = 'run with wp.config.mode = "debug"'  # a command line with an option for it names that instead
 _STACK = "help: make them smaller, or stacks larger: `ulimit -s`, and threading.stack_size() for threads of Python"
 _INSIDE, _MOST_PLACES = "inside", 3
 _FAR = 1 << 42  # bytes; an index of 32 bits leads less far from an array
@@ -137,7 +138,7 @@ def fault(kernel: Kernel, is_debug: bool, found: Fault) -> KernelMemoryError:
     elif found.signal != signal.SIGFPE:
         lines.append(f"why: {_why(found, is_debug)}")
     if not is_debug and not found.on_stack:
-        lines.append('help: run with wp.config.mode = "debug" to see the line, thread and index')
+        lines.append(f"help: {how_to_debug} to see the line, thread and index")
     return KernelMemoryError(kernel, found, lines)
 
 

@@ -20,7 +20,7 @@ from .attribute import Attribute, GraphError
 
 STAGES = ("pipelineStageSimulation", "pipelineStagePreRender", "pipelineStagePostRender", "pipelineStageOnDemand")
 MODES = ("Automatic", "Standalone", "Instanced")
-_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
+_NUMBER = re.compile(r"0x[0-9a-f]+|[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
 
 
 @dataclass

@@ -56,6 +56,11 @@ class Ending:
     late: bool = False
 
 
+def is_child() -> bool:
+    """True in a process that `run` made."""
+    return _children == [os.getpid()]
+
+
 def reach(stage: int) -> None:
     """Record how far the play is: READING, PLAYING or WRITTEN."""
     _shared[0] = stage
@@ -88,14 +93,14 @@ def node_at_end() -> tuple[str, int] | None:
 
 def allow_memory(size: int) -> None:
     """Let a guarded child take `size` bytes altogether. What takes more fails."""
-    if _children == [os.getpid()]:
+    if is_child():
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
 
 
 def limit_memory() -> None:
     """Let a guarded child take `READ_BYTES` more than it has. Elsewhere nothing happens."""
-    if _children != [os.getpid()] or _original:
+    if not is_child() or _original:
         return
     with contextlib.suppress(OSError, ValueError):  # where there is no /proc, the limit would have no effect
         with open("/proc/self/statm", encoding="ascii") as statm:

@@ -11,6 +11,8 @@ import signal
 from . import child_process
 
 MOST_RESTARTS = 16
+NODE_SECONDS = 60.0  # that a node may take in a frame, unless the user sets another time
+OUT_OF_BOUNDS = "a kernel may have left the bounds of an array: --debug tells which and where"
 
 Stopped = dict[str, tuple[int, str]]  # node -> the frame from which it fails, and why
 
@@ -28,7 +30,8 @@ def stop_culprit(ending: child_process.Ending, stopped: Stopped, seconds: float)
     if path in stopped and stopped[path][0] <= frame:
         return ""
     stopped[path] = frame, f"{_why(ending, seconds)} in frame {frame}; it is switched off from there on"
-    return f"{path}: {_why(ending, seconds)} in frame {frame}; the scene plays again, without the node from there on"
+    told = f"{path}: {_why(ending, seconds)} in frame {frame}; the scene plays again, without the node from there on"
+    return f"{told}; {OUT_OF_BOUNDS}" if ending.signal in (signal.SIGSEGV, signal.SIGBUS) else told
 
 
 def _why(ending: child_process.Ending, seconds: float) -> str:
