@@ -34,6 +34,7 @@ class Chain:
     def __init__(self, nodes: Sequence[Node], databases: Sequence[Any]):
         self.nodes, self._databases = list(nodes), list(databases)
         self.why = ""  # the reason why the chain is not replayed
+        self._changed = ""  # what made the last graph useless
         self._graph: Any = None
         self._captures = 0
         self._replays = 0
@@ -61,13 +62,14 @@ class Chain:
             return False
         started = time.perf_counter()
         try:
-            if not self._is_current():
+            self._changed = self._change()
+            if self._changed:
                 self._graph = None
                 return False
             wp.capture_launch(self._graph)
             self._publish()
         except (GraphError, wp.KernelError, TypeError, ValueError) as error:
-            self._graph = None
+            self._graph, self._changed = None, str(error)
             if self._keeps_arrays and isinstance(error, wp.KernelError):
                 self.nodes[0].fail(str(error))  # another run would advance its arrays again
                 return True
@@ -79,15 +81,26 @@ class Chain:
         self._captures = 0
         return True
 
-    def _is_current(self) -> bool:
+    def _change(self) -> str:
+        """Return what has changed beyond numbers since the capture, "" if the graph still holds."""
         host = self.nodes[0].host
         frame = host.timeline.frame
-        if frame < self._frame or host.code is not self._code or any(node.failed for node in self._before):
-            return False
-        if [node.edits for node in self.nodes] != self._edits or not all(node.is_on for node in self.nodes):
-            return False
+        if frame < self._frame:
+            return "the timeline goes back"
+        if host.code is not self._code:
+            return "the text of a node changes"
+        if failed := next((node for node in self._before if node.failed), None):
+            return f"{failed.path} fails"
+        if off := next((node for node in self.nodes if not node.is_on), None):
+            return f"{off.path} is switched off"
+        edited = (node for node, edits in zip(self.nodes, self._edits, strict=True) if node.edits != edits)
+        if node := next(edited, None):
+            return f"a value of {node.path} is set"
         self._frame = frame
-        return all(feed.pass_on() for feed in self._feeds.values() if feed.may_have_changed)
+        for feed in self._feeds.values():
+            if feed.may_have_changed and not feed.pass_on():
+                return f"{feed.attribute.name} of {feed.attribute.node.path} changes in size or kind"
+        return ""
 
     def _publish(self) -> None:
         """Give outputs their values that the host makes, and tell persistent arrays how far they are."""
@@ -120,7 +133,7 @@ class Chain:
             return [self]
         try:
             if self._captures >= _MOST_CAPTURES:
-                raise Refused("its inputs change in size or kind in every frame")
+                raise Refused(f"{self._changed} in every frame")
             self._capture()
             self.why = ""
         except Refused as refused:
