@@ -53,13 +53,13 @@ def _play(options: argparse.Namespace) -> int:
     graph, stage, output = _load("nodes.graph.node_graph"), _load("usd.stage"), _load("usd.output_layer")
     _check_device(options.device)
     if child_process.is_child():
-        _load("launches.kernel_errors").how_to_debug = "play with --debug"
+        _load("launches.kernel_errors").set_how_to_debug("play with --debug")
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
     trace, isolated = None, getattr(options, "stopped", None)
     settings = play.Settings(options.frames, options.fps, options.device, options.values, options.nodes)
-    settings.isolated = isolated
+    settings.isolated, settings.trusted = isolated, _is_trusted(options)
     if isolated is not None or options.timeout:
         settings.observers.append(_load("nodes.play.running_node").RunningNode())
     if options.profile:

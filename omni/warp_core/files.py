@@ -153,6 +153,7 @@ class Unfinished:
         where = folder or os.path.dirname(self.target)
         sweep(where)
         self._name = "unfinished" + os.path.splitext(target)[1]
+        self._beside: dict[str, None] = {}
         self._folder = _PrivateFolder(where)
         self.path = os.path.join(self._folder.path, self._name)
 
@@ -162,8 +163,16 @@ class Unfinished:
     def __exit__(self, *details: object) -> None:
         self.discard()
 
+    def beside(self, name: str) -> str:
+        """Return where to write another file, which `commit` puts beside the target."""
+        self._beside[name] = None
+        return os.path.join(self._folder.path, name)
+
     def commit(self) -> None:
-        """Put the file in its place. Raises OSError."""
+        """Put the files in their places, the target last. Raises OSError."""
+        folder = os.path.dirname(self.target)
+        for name in self._beside:
+            os.replace(name, os.path.join(folder, name), src_dir_fd=self._folder.inside)
         os.replace(self._name, self.target, src_dir_fd=self._folder.inside)
 
     def discard(self) -> None:
@@ -240,10 +249,23 @@ def _sweep(folder: str) -> int:
 
 
 def _remove(folder: str, inside: int) -> int:
-    """Delete a folder that is open as `inside`, its lock last; return how many files besides the lock went."""
-    names = [name for name in os.listdir(inside) if name != _LOCK]
-    for name in [*names, _LOCK]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=inside)
+    """Delete a folder that is open as `inside`; return how many files besides locks went."""
+    count = _empty(inside)
     os.rmdir(folder)
-    return len(names)
+    return count
+
+
+def _empty(inside: int) -> int:
+    """Delete all in a folder that is open, its lock last; return how many files besides locks went."""
+    count = 0
+    for name in sorted(os.listdir(inside), key=lambda name: name == _LOCK):
+        try:
+            os.unlink(name, dir_fd=inside)
+            count += name != _LOCK
+        except FileNotFoundError:
+            pass
+        except (IsADirectoryError, PermissionError):  # the folder of a file that was in the making inside of this one
+            with _opened(name, _FOLDER, inside) as below:
+                count += _empty(below)
+            os.rmdir(name, dir_fd=inside)
+    return count

@@ -118,7 +118,7 @@ def error(kernel: Kernel, site: Site, thread: int, dims: Sequence[int], slots: S
     return made(kernel.name, site, unflatten(thread, dims), _values(site, slots), _own_line(kernel, site))
 
 
-how_to_debug = 'run with wp.config.mode = "debug"'  # a command line with an option for it names that instead
+_how_to_debug = ['run with wp.config.mode = "debug"']
 _STACK = "help: make them smaller, or stacks larger: `ulimit -s`, and threading.stack_size() for threads of Python"
 _INSIDE, _MOST_PLACES = "inside", 3
 _FAR = 1 << 42  # bytes; an index of 32 bits leads less far from an array
@@ -138,8 +138,13 @@ def fault(kernel: Kernel, is_debug: bool, found: Fault) -> KernelMemoryError:
     elif found.signal != signal.SIGFPE:
         lines.append(f"why: {_why(found, is_debug)}")
     if not is_debug and not found.on_stack:
-        lines.append(f"help: {how_to_debug} to see the line, thread and index")
+        lines.append(f"help: {_how_to_debug[0]} to see the line, thread and index")
     return KernelMemoryError(kernel, found, lines)
+
+
+def set_how_to_debug(text: str) -> None:
+    """Let errors say this instead of naming `wp.config.mode`: a command line has an option for it."""
+    _how_to_debug[0] = text
 
 
 def _what(found: Fault) -> str:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from ..usd.stage import (
     StageError,
     frame_range,
     frame_rate,
+    layer_file,
     open_stage,
     reason,
     time_code_rate,
@@ -58,6 +60,7 @@ class Settings:
     device: str = "cpu"
     values: list[tuple[str, str]] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)  # folders of node types, whose code runs
+    trusted: bool = False  # whether nodes may read files outside of the scene's folder
     observers: list[Observer] = field(default_factory=list)
     isolated: dict[str, tuple[int, str]] | None = None  # nodes that fail, from which frame on and why; none is replayed
 
@@ -90,6 +93,7 @@ class Session:
         self.start, self.end, self.fps = _range(stage, settings)
         host.timeline = Timeline(self.fps, self.start, self.start)
         host.device = settings.device
+        host.folder = "" if settings.trusted else os.path.dirname(layer_file(stage.GetRootLayer()))
         host.observers, host.replays = settings.observers, settings.isolated is None
         host.store = self._new_store()
         for name, text in settings.values:
@@ -133,6 +137,8 @@ class Session:
     def begin(self) -> None:
         """Prepare all nodes for the first frame, with the code that the scene has."""
         self.take_code()
+        if self.codes:  # code that runs can read every file
+            self.host.folder = ""
         self.frame, self.is_exact = None, True
         with collector.paused():
             self.schedule = Schedule(self.loaded.graphs, self.host)

@@ -1,9 +1,8 @@
 """The layer a play writes: time samples over the scene, in a new file that appears whole or not at all.
 
 The samples go into a file in a private folder beside the target (`files.Unfinished`), with the temporary files that USD
-makes there; `commit` renames it. Files that belong to samples, such as volumes, lie beside the target and go again
-without `commit`. The new layer has the scene as its sublayer and repeats the scene's stage metadata, which USD only
-reads from the root layer.
+makes there; `commit` renames it. So do files that belong to samples, such as volumes and textures. The new layer has
+the scene as its sublayer and repeats the scene's stage metadata, which USD only reads from the root layer.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pxr import Sdf, Tf, Usd
+from pxr import Sdf, Tf, Usd, UsdUtils
 
 from ..files import Unfinished
 from .stage import layer_file, quiet, reason
@@ -68,7 +67,8 @@ def write_errors(path: str) -> Iterator[None]:
             yield
     except (Tf.ErrorException, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else reason(error)
-        raise OutputError(f"{path}: cannot be written: {why}") from None
+        where = getattr(error, "filename2", None) or path  # the place of a file that belongs to the result
+        raise OutputError(f"{where}: cannot be written: {why}") from None
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ class OutputLayer(SampleLayer):
         self.path = os.path.abspath(path)
         self.first = self.frame = start
         self._pending = 0
-        self.files: list[str] = []  # written beside the result
-        self._is_committed = False
+        self.files: list[str] = []  # beside the result
+        self._owners: dict[str, Sequence[tuple[str, str]]] = {}  # names in files, and the attributes that name these
         self._stage, self._range, self._fps = stage, (start, end), fps
 
     def _describe(self) -> None:
@@ -232,9 +232,6 @@ class OutputLayer(SampleLayer):
 
     def __exit__(self, *details: object) -> None:
         self._unfinished.discard()
-        for path in () if self._is_committed else self.files:
-            with contextlib.suppress(OSError):
-                os.remove(path)
 
     def attach(
         self,
@@ -246,13 +243,21 @@ class OutputLayer(SampleLayer):
     ) -> None:
         """Write a file beside the result, `<result>.<name>.<frame><extension>`, and name it. Raises OutputError."""
         stem = os.path.splitext(os.path.basename(self.path))[0]
-        file = f"{stem}.{name}.{frame:04d}{extension}"
+        file = f"{stem}.{self._unique(name, places)}.{frame:04d}{extension}"
         target = os.path.join(os.path.dirname(self.path), file)
         with write_errors(target):
-            write(target)
-        self.files.append(target)
+            write(self._unfinished.beside(file))
+        if target not in self.files[-1:]:
+            self.files.append(target)
         for prim, attribute in places:
             self.set(prim, attribute, "asset", Sdf.AssetPath(f"./{file}"), frame)
+
+    def _unique(self, name: str, places: Sequence[tuple[str, str]]) -> str:
+        """Return a name for the files of some attributes: /A/B_C and /A_B/C have the same one."""
+        number = 1
+        while self._owners.setdefault(name if number == 1 else f"{name}_{number}", places) != places:
+            number += 1
+        return name if number == 1 else f"{name}_{number}"
 
     def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
         """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
@@ -271,6 +276,18 @@ class OutputLayer(SampleLayer):
     def commit(self) -> None:
         """Put the result in its place. Raises OutputError."""
         self._save()
+        self._require_outside_scene()
         with write_errors(self.path):
             self._unfinished.commit()
-        self._is_committed = True
+
+    def _require_outside_scene(self) -> None:
+        """Raise OutputError if a file of the result would replace one that the scene names."""
+        present = [file for file in self.files if os.path.exists(file)]
+        scene = layer_file(self._stage.GetRootLayer())
+        if not (present and scene):
+            return
+        with write_errors(self.path), quiet():
+            _, assets, _ = UsdUtils.ComputeAllDependencies(scene)
+        parts = {os.path.realpath(asset) for asset in assets}
+        if part := next((file for file in present if os.path.realpath(file) in parts), None):
+            raise OutputError(f"{part}: is part of the scene, which is never changed; give the result another name")

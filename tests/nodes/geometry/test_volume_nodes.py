@@ -1,10 +1,15 @@
 """Read Volume, Write Volume, Volume From Mesh, Read Curves and Write Instances in scenes and alone."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-from pxr import Gf, Usd, UsdGeom
+from pxr import Gf, Usd, UsdGeom, UsdVol
 
 import omni.warp_core as wp
+from omni.warp_core.files import sweep
 from omni.warp_core.nodes.library.prim_bundles import mesh_prim
 from omni.warp_core.nodes.values.bundles import prims_bundle
 from omni.warp_core.usd import output_layer
@@ -217,3 +222,96 @@ def test_instances_that_cannot_be(stage, values, error):
     with copies(stage, **({"prototypes": ["/Shapes/A"], "positions": PLACES} | values)) as player:
         player.step()
         assert error in player.errors[0]
+
+
+def volume_prim(stage, path, file):
+    volume, asset = UsdVol.Volume.Define(stage, path), UsdVol.OpenVDBAsset.Define(stage, f"{path}/density")
+    asset.CreateFilePathAttr(str(file))
+    volume.CreateFieldRelationship("density", asset.GetPath())
+
+
+def test_a_scene_reads_volumes_outside_of_its_folder_with_trust_alone(tmp_path):
+    elsewhere, scene = tmp_path / "elsewhere.nvdb", tmp_path / "scene" / "scene.usda"
+    scene.parent.mkdir()
+    wp.Volume.load_from_numpy(np.ones((2, 2, 2), np.float32), device="cpu").save_to_nvdb(elsewhere)
+    (scene.parent / "link.nvdb").symlink_to(elsewhere)
+    (scene.parent / "inside.nvdb").write_bytes(elsewhere.read_bytes())
+    stage = Usd.Stage.CreateNew(str(scene))
+    graph = wp.nodes.GraphBuilder(stage, "/Graph")
+    for name, file in (("far", "../elsewhere.nvdb"), ("link", "./link.nvdb"), ("near", "./inside.nvdb")):
+        volume_prim(stage, f"/{name}", file)
+        graph.node(name, "omni.warp_core.ReadVolume", prim=f"/{name}")
+    stage.Save()
+    with wp.usd.play(str(scene), frames=(0, 0), fps=24) as player:
+        player.step()
+        refused = [error.partition(":")[0] for error in player.errors if "outside of the scene's folder" in error]
+        assert refused == ["/Graph/far", "/Graph/link"] and len(player.errors) == 2
+        assert len(player.get("/Graph/near.outputs:data")) == 512
+    with wp.usd.play(str(scene), frames=(0, 0), fps=24, trust=True) as player:
+        player.step()
+        assert not player.errors and len(player.get("/Graph/far.outputs:data")) == 512
+
+
+def test_volumes_of_a_play_replace_those_of_an_earlier_one_and_never_those_of_the_scene(tmp_path):
+    stage = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    writing(stage)
+    stage.Save()
+    out, file = tmp_path / "out.usda", tmp_path / "out.World_Smoke_density.0000.nvdb"
+
+    def play(name, time):
+        with wp.usd.play(str(name), frames=(0, 0), fps=24, trust=True) as player:
+            player.set("/Graph/fill.inputs:time", time)
+            player.step()
+            player.save(out)
+
+    play(tmp_path / "scene.usda", 0.0)
+    first = file.read_bytes()
+    play(tmp_path / "scene.usda", 1.0)
+    second = file.read_bytes()
+    assert second != first
+    volume_prim(stage, "/Given", "./" + file.name)
+    stage.Save()
+    with pytest.raises(output_layer.OutputError, match=f"{file.name}: is part of the scene, which is never changed"):
+        play(tmp_path / "scene.usda", 0.0)
+    assert file.read_bytes() == second
+
+
+def test_prims_whose_paths_give_the_same_name_have_files_of_their_own(stage, tmp_path):
+    writing(stage)
+    graph = wp.nodes.GraphBuilder(stage, "/More")
+    write = graph.node("write", "omni.warp_core.WriteVolume", prim="/World_Smoke", dim1=2, dim2=2, dim3=2,
+                       size=(1.0, 1.0, 1.0), data=[5.0] * 8)  # fmt: skip
+    assert write
+    with wp.usd.play(stage, frames=(0, 0), fps=24, trust=True) as player:
+        player.step()
+        assert not player.errors
+        player.save(tmp_path / "out.usda")
+    result = Usd.Stage.Open(str(tmp_path / "out.usda"))
+    files = {wp.usd.read_volume(result.GetPrimAtPath(p), 0)["density"].file for p in ("/World/Smoke", "/World_Smoke")}
+    assert len(files) == 2
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pxr import Usd
+from omni.warp_core.files import Unfinished
+from omni.warp_core.usd.output_layer import OutputLayer
+
+def half(path):
+    with Unfinished(path) as unfinished:
+        Path(unfinished.path).write_bytes(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with OutputLayer(sys.argv[1], Usd.Stage.CreateInMemory(), 0, 1, 24.0) as output:
+    output.attach("smoke", [("/Smoke", "filePath")], 0, ".nvdb", lambda path: Path(path).write_bytes(b"whole"))
+    output.attach("smoke", [("/Smoke", "filePath")], 1, ".nvdb", half)
+"""
+
+
+def test_a_play_that_is_killed_while_it_writes_volumes_leaves_nothing_for_long(tmp_path):
+    """The private folder of the result has that of the volume in it."""
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "out.usda")], timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    assert [p.suffix for p in tmp_path.iterdir()] == [".part"]
+    assert sweep(str(tmp_path)) >= 2 and not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ that node classes written for Kit find what they call.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -353,8 +354,9 @@ class Host:
     """Services for nodes beyond their graph: the log, the clock, the stage and the device to run on.
 
     `code` holds the text of each node that carries one, by node path, as it was when the user consented to run it.
-    `files` has the paths of the other files that such nodes read, by node path and input. `observers` are told what
-    runs. `replays` is False where nodes must run one by one.
+    `files` has the paths of the other files that such nodes read, by node path and input. Nodes without code read files
+    below `folder` only, "" if anywhere. `observers` are told what runs. `replays` is False where nodes must run one by
+    one.
     """
 
     log: Log = field(default_factory=Log)
@@ -363,9 +365,19 @@ class Host:
     device: str = "cpu"
     code: dict[str, str] = field(default_factory=dict)
     files: dict[tuple[str, str], str] = field(default_factory=dict)
+    folder: str = ""
     events: Events = field(default_factory=Events)
     observers: list[Observer] = field(default_factory=list)
     replays: bool = True
+
+    def require_readable(self, path: str) -> None:
+        """Raise GraphError for a file that nodes must not read. Links are followed."""
+        root, real = os.path.realpath(self.folder), os.path.realpath(path)
+        if self.folder and os.path.commonpath((root, real)) != root:
+            raise GraphError(
+                f"{path} lies outside of the scene's folder {self.folder}; put the file there, or, if you trust the "
+                "scene, play with --trust (trust=True in Python)"
+            )
 
 
 @dataclass

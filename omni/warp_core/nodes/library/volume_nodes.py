@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from pxr import Ar
 
 import omni.warp_core as wp
 
@@ -63,6 +64,7 @@ def read(db: Any) -> None:
     try:
         fields = read_volume(store.prim(path), store.now if at is None else at)
         field = _chosen(path, fields, db.inputs.field)
+        db.host.require_readable(Ar.SplitPackageRelativePathOuter(field.file)[0])
         made_of = (field.file, field.grid, field.index, np.array(field.transform).tobytes())
         if made_of == db.per_instance_state.made_of:
             return

@@ -42,7 +42,7 @@ def open_player(
     trust: bool,
 ) -> GraphPlayer:
     """Do what `wp.usd.play` says."""
-    settings = Settings(frames, fps, device, nodes=list(nodes))
+    settings = Settings(frames, fps, device, nodes=list(nodes), trusted=trust)
     log = Log(lambda text: None)
     player: Session
     if isinstance(scene, Usd.Stage):
