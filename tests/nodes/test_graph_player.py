@@ -71,6 +71,21 @@ def test_values_set_between_frames_stay_over_a_rewind(stage):
         np.testing.assert_allclose(player.get("/Dots.points"), lifted(1, 10.0), rtol=1e-6)
 
 
+def test_a_frame_is_reached_over_all_frames_before_it(stage):
+    """The state of a Kernel node tells how often it ran."""
+    graph = wp.nodes.GraphBuilder(stage, "/Counting")
+    code = "@wp.kernel\ndef count(n: wp.array(dtype=int)):\n    n[0] = n[0] + 1\n"
+    count = graph.node("count", "omni.warp_core.Kernel", codeStr=code, dim1=1)
+    graph.attribute(count, "state:n", "int[]", [0])
+    graph.attribute(count, "outputs:n", "int[]")
+    with wp.usd.play(stage, frames=(0, 9), fps=24, trust=True) as player:
+        for frame in (3, 3, 7, 2, 0, 9):
+            assert player.seek(frame) == player.frame == frame and not player.errors
+            assert player.get("/Counting/count.outputs:n").tolist() == [frame + 1]
+        with pytest.raises(ValueError, match="there is no frame -1; the first one is 0"):
+            player.seek(-1)
+
+
 def test_a_set_input_is_no_longer_connected(stage):
     with wp.usd.play(stage, trust=True) as player:
         player.set("/Graph/lift.inputs:time", 3.0)

@@ -113,12 +113,33 @@ class GraphPlayer:
         Raises:
             StageError: The stage cannot be read at that frame, or the player is closed.
         """
-        frame = self._player.step(self._samples)
+        return self._tell(self._player.step(self._samples))
+
+    def _tell(self, frame: int) -> int:
+        """Call what `on_change` has registered, after a frame."""
         for path, callback in list(self._callbacks):
             attribute = self._attribute(path)
             if attribute.version != self._seen.get((path, callback)):
                 self._seen[path, callback] = attribute.version
                 callback(path, _copied(attribute.value))
+        return frame
+
+    def seek(self, frame: int) -> int:
+        """Play up to a frame and return its number: all frames on the way, as states of nodes come from all of them.
+
+        A frame that lies behind is reached by a `rewind`; the frame of now is not played again.
+
+        Raises:
+            ValueError: The frame lies before the first one.
+            StageError: The stage cannot be read at a frame, or the player is closed.
+            ConsentError: The stage has other code than before.
+        """
+        if frame < self._player.start:
+            raise ValueError(f"there is no frame {frame}; the first one is {self._player.start}")
+        if self.frame is not None and frame < self.frame:
+            self.rewind()
+        while self.frame is None or self.frame < frame:
+            self.step()
         return frame
 
     def play(self, count: int | None = None) -> None:
