@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(config, items):
     if not on_gpu.MODE:
         items[:] = _long_first(items)
         return
-    left_out = [item for item in items if item.get_closest_marker("cpu") or _suite(item) in on_gpu.CPU_SUITES]
+    left_out = [item for item in items if item.get_closest_marker("cpu") or _is_about_cpus(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
 
@@ -72,6 +72,10 @@ def _long_first(items):
 
 def pytest_collection_finish():
     gc.freeze()  # modules and tests stay to the end: the garbage collector need not go through them again and again
+
+
+def _is_about_cpus(item: pytest.Item) -> bool:
+    return _suite(item) in on_gpu.CPU_SUITES and "device" not in getattr(item, "fixturenames", ())
 
 
 def _suite(item: pytest.Item) -> str:

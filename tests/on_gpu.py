@@ -1,8 +1,8 @@
 """The suites that are not about a device, run with a GPU as the default one: `install`, which tests/conftest.py calls.
 
 `OMNI_WARP_GPU_TESTS` says on which: "real", "simulated" (tests/gpu/simulator), or "emulated": simulated ones that run
-the very PTX (tests/ptx). Tests marked `cpu` are about the CPU
-alone and left out: they read memory in place, look at what is compiled for a CPU, or fork.
+the very PTX (tests/ptx). Tests marked `cpu` are about the CPU alone and left out: they read memory in place, look at
+what is compiled for a CPU, or fork. So are those of `CPU_SUITES`, unless they take the fixture `device`.
 """
 
 from __future__ import annotations

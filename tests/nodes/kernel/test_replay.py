@@ -35,8 +35,8 @@ def costs(result, name):
 class Stepper:
     """Plays single frames of a scene."""
 
-    def __init__(self, scene):
-        self.player = Player.open(scene, Settings(), Log(emit=lambda text: None))
+    def __init__(self, scene, device="cpu"):
+        self.player = Player.open(scene, Settings(device=str(device)), Log(emit=lambda text: None))
         self.player.host.code = {code.node: code.text for code in self.player.codes}
         self.evaluator = Evaluator(self.player.loaded.graphs[0])
         self.evaluator.start()
@@ -55,8 +55,8 @@ class Stepper:
         return sum(chain._replays for _, chain in self.evaluator._groups if chain is not None)
 
 
-def test_a_chain_is_replayed_with_the_time_of_each_frame(make_scene, play):
-    result = play(make_scene(CHAIN, frames="0:5"))
+def test_a_chain_is_replayed_with_the_time_of_each_frame(make_scene, play, device):
+    result = play(make_scene(CHAIN, frames="0:5"), device=str(device))
     assert not result.log.errors
     for name, steps in (("a", 1), ("b", 2), ("c", 3)):
         assert value(result, f"/G/{name}.outputs:y").tolist() == (X + steps * 0.5 * 5).tolist()
@@ -64,8 +64,8 @@ def test_a_chain_is_replayed_with_the_time_of_each_frame(make_scene, play):
         assert json.loads(value(result, f"/G/{name}.state:status"))["replay"] == "replayed"
 
 
-def test_other_values_sizes_and_texts_are_evaluated_and_then_replayed_again(make_scene):
-    step = Stepper(make_scene(CHAIN))
+def test_other_values_sizes_and_texts_are_evaluated_and_then_replayed_again(make_scene, device):
+    step = Stepper(make_scene(CHAIN), device)
     x, y = step.attribute("/G/a.inputs:x"), step.attribute("/G/c.outputs:y")
     assert [step.frame(0), step.frame(1)] == [False, True]
     x.set(np.array([4, 5, 6, 7], np.float32))
@@ -84,7 +84,7 @@ TWICE += "    q[i] = 2.0 * p[i]\n"
 TWICE_ATTRIBUTES = "custom point3f[] inputs:p.connect = </G/{}>\ncustom point3f[] outputs:q\n"
 
 
-def test_arrays_that_come_anew_in_each_frame_need_no_other_graph(make_scene, play):
+def test_arrays_that_come_anew_in_each_frame_need_no_other_graph(make_scene, device):
     """The points of the mesh are in other memory whenever they are read at a new time."""
     nodes = READ.replace("custom timecode inputs:usdTimecode = 0", "")
     scene = make_scene(nodes + kernel(TWICE, TWICE_ATTRIBUTES.format("read.outputs:value")), frames="0:4")
@@ -93,7 +93,7 @@ def test_arrays_that_come_anew_in_each_frame_need_no_other_graph(make_scene, pla
     assert still in text
     moving = "points.timeSamples = { 0: [(0, 0, 0), (1, 0, 0)], 4: [(4, 0, 0), (1, 8, 0)] }"
     Path(scene).write_text(text.replace(still, moving))
-    step = Stepper(scene)
+    step = Stepper(scene, device)
     seen = set()
     for frame in range(4):
         step.player.host.store.frame = frame
@@ -103,7 +103,7 @@ def test_arrays_that_come_anew_in_each_frame_need_no_other_graph(make_scene, pla
     assert len(seen) > 1
 
 
-def test_a_value_that_the_host_reads_divides_a_chain(make_scene, play):
+def test_a_value_that_the_host_reads_divides_a_chain(make_scene, play, device):
     """A single value leaves its node as a number, so the node that takes it is in another chain."""
     code = TWICE.replace("):\n", ", n: wp.array(dtype=int)):\n", 1) + "    wp.atomic_add(n, 0, 1)\n"
     takes = TWICE.replace("):\n", ", n: int):\n", 1).replace("2.0", "float(n)")
@@ -111,14 +111,14 @@ def test_a_value_that_the_host_reads_divides_a_chain(make_scene, play):
     nodes += kernel(code, TWICE_ATTRIBUTES.format("a.outputs:q") + "custom int outputs:n\n", "b")
     counted = "custom int inputs:n.connect = </G/b.outputs:n>\n"
     nodes += kernel(takes, TWICE_ATTRIBUTES.format("b.outputs:q") + counted, "c")
-    result = play(make_scene(nodes, frames="0:5"))
+    result = play(make_scene(nodes, frames="0:5"), device=str(device))
     assert not result.log.errors
     assert np.array_equal(value(result, "/G/c.outputs:q"), 4 * 4 * POINTS) and value(result, "/G/b.outputs:n") == 4
     assert [costs(result, name)[0] for name in "abc"] == [6, 6, 6]
     assert all(costs(result, name)[1] >= 3 for name in "abc")
 
 
-def test_states_and_substeps_are_replayed(make_scene, play):
+def test_states_and_substeps_are_replayed(make_scene, play, device):
     code = "@wp.kernel\ndef k(x: wp.array(dtype=wp.vec3), v: wp.array(dtype=wp.vec3), dt: float):\n    i = wp.tid()\n"
     code += "    v[i] = v[i] - dt * x[i]\n    x[i] = x[i] + dt * v[i]\n"
     attributes = """
@@ -129,7 +129,7 @@ def test_states_and_substeps_are_replayed(make_scene, play):
     custom float inputs:dt = 0.125
     custom int inputs:substeps = 3
     """
-    result = play(make_scene(READ + kernel(code, attributes), frames="0:7"))
+    result = play(make_scene(READ + kernel(code, attributes), frames="0:7"), device=str(device))
     x, v = POINTS.copy(), np.zeros_like(POINTS)
     for _ in range(8 * 3):
         v -= 0.125 * x

@@ -23,8 +23,9 @@ def old(source, name, more=""):
     return kernel(OLD, attributes, name, "omni.warp.WarpKernel", 2)
 
 
-def test_the_style_of_omni_warp_is_replayed(make_scene, play):
-    result = play(make_scene(READ + old("read.outputs:value", "a") + old("a.outputs:q", "b"), frames="0:5"))
+def test_the_style_of_omni_warp_is_replayed(make_scene, play, device):
+    scene = make_scene(READ + old("read.outputs:value", "a") + old("a.outputs:q", "b"), frames="0:5")
+    result = play(scene, device=str(device))
     assert not result.log.errors
     expected = 2 * (2 * POINTS + [5, 0, 0]) + [5, 0, 0]
     assert np.array_equal(value(result, "/G/b.outputs:q"), expected)
@@ -158,8 +159,8 @@ def neighbours(points):
     return (np.linalg.norm(points[:, None] - points[None], axis=2) <= 1.5).sum(1).tolist()
 
 
-def test_a_hash_grid_follows_points_of_the_chain_and_of_others(make_scene):
-    """Half of the chain moves the points apart, so the number of neighbours falls."""
+def test_a_hash_grid_follows_points_of_the_chain_and_of_others(make_scene, device):
+    """Half of the chain moves the points apart, so the number of neighbours falls. On a GPU, two chains do it."""
     spread = TWICE.replace("2.0 * p[i]", "(1.0 + 0.2 * time) * p[i]").replace("q: wp", "time: float, q: wp")
     nodes = READ + kernel(
         spread,
@@ -168,13 +169,13 @@ def test_a_hash_grid_follows_points_of_the_chain_and_of_others(make_scene):
     )
     grid = "custom point3f[] inputs:grid:points.connect = </G/a.outputs:q>\ncustom float inputs:grid:radius = 1.5\n"
     grid += "custom point3f[] inputs:p.connect = </G/a.outputs:q>\ncustom int[] outputs:n\n"
-    step = Stepper(make_scene(nodes + kernel(HASH, grid, "near")))
+    step = Stepper(make_scene(nodes + kernel(HASH, grid, "near")), device)
     for frame in range(9):
-        assert step.frame(frame) == (frame > 0)
+        assert step.frame(frame) == (frame > device.is_cuda)
         assert step.attribute("/G/near.outputs:n").value.tolist() == neighbours((1 + 0.2 * frame) * POINTS)
 
 
-def test_a_mesh_of_moving_points_is_refitted_in_a_replay(make_scene):
+def test_a_mesh_of_moving_points_is_refitted_in_a_replay(make_scene, device):
     """The points come from outside of the chain, in other memory in each frame."""
     code = """
 @wp.kernel
@@ -197,14 +198,14 @@ def height(mesh: wp.uint64, x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)
     flat = "points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]"
     high = flat.removeprefix("points = ").replace(", 0)", ", 4)")
     Path(scene).write_text(text.replace(flat, f"points.timeSamples = {{ 0: {flat[9:]}, 4: {high} }}"))
-    step = Stepper(scene)
+    step = Stepper(scene, device)
     for frame in range(5):
         step.player.host.store.frame = frame
         assert step.frame(frame) == (frame > 0)
         assert step.attribute("/G/kernel.outputs:y").value.tolist() == [9 - frame, -1]
 
 
-def test_counted_arrays_bools_and_private_arrays_are_replayed(make_scene):
+def test_counted_arrays_bools_and_private_arrays_are_replayed(make_scene, device):
     code = """
 @wp.kernel
 def pick(x: wp.array(dtype=float), time: float, count: wp.array(dtype=int), found: wp.array(dtype=float),
@@ -228,7 +229,7 @@ def pick(x: wp.array(dtype=float), time: float, count: wp.array(dtype=int), foun
     """
     give = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = x[i]\n"
     nodes = READ + kernel(give, "custom float[] inputs:x = [1, 2, 3]\ncustom float[] outputs:x\n", "give")
-    step = Stepper(make_scene(nodes + kernel(code, attributes, "pick")))
+    step = Stepper(make_scene(nodes + kernel(code, attributes, "pick")), device)
     outputs = {name: step.attribute(f"/G/pick.outputs:{name}") for name in ("count", "found", "big", "sum")}
     for frame in range(5):
         assert step.frame(frame) == (frame > 0)
@@ -239,9 +240,10 @@ def pick(x: wp.array(dtype=float), time: float, count: wp.array(dtype=int), foun
         assert sorted(outputs["found"].value.tolist()) == sorted(x[x > 3.5].tolist())
 
 
-def test_arrays_that_live_between_frames_begin_anew_after_replays(make_scene):
+def test_arrays_that_live_between_frames_begin_anew_after_replays(make_scene, device):
     code = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = x[i] + 1.0\n"
-    step = Stepper(make_scene(kernel(code, "custom float[] state:x = [0, 0]\ncustom float[] outputs:x\n", "k")))
+    scene = make_scene(kernel(code, "custom float[] state:x = [0, 0]\ncustom float[] outputs:x\n", "k"))
+    step = Stepper(scene, device)
     x = step.attribute("/G/k.outputs:x")
     assert [(step.frame(frame), x.value.tolist()) for frame in range(5)][-1] == (True, [5, 5])
     step.frame(3)

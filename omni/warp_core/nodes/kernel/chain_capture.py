@@ -12,6 +12,7 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.node_graph import Node
+from ..values.device_values import DeviceValue
 from .kernel_bindings import Binding
 from .kernel_node import KernelState, settled_run
 from .kernel_run import Run
@@ -32,9 +33,6 @@ def run_of(node: Node, db: Any) -> Run:
     run = settled_run(db, state)
     if run is None:
         raise Refused(f"{node.path} is being compiled or reset")
-    if run.program.request.device != "cpu":
-        text = f"{node.path} runs on {run.program.request.device}, and only nodes on the CPU are replayed"
-        raise Refused(text, node)
     if wp.config.mode != "release":
         raise Refused(f"wp.config.mode is {wp.config.mode!r}")
     return run
@@ -68,10 +66,13 @@ def record(node: Node, run: Run, inner: set[str]) -> list[Any]:
         if (binding.target or binding.private) and not binding.state:
             _record_start(run, key, binding, inner)
     structures = _structures(run, inner)
+    if structures and on_device(run):
+        where = run.program.request.device
+        raise Refused(f"{node.path} takes points of `{min(structures)}` from {where}, and the host updates it", node)
     for name in structures:
         run.structures.record(name, _points(run, name))
     commands = [
-        wp.launch(step.kernel, dim=dims, inputs=given, device="cpu", record_cmd=True)
+        wp.launch(step.kernel, dim=dims, inputs=given, device=run.program.request.device, record_cmd=True)
         for step, dims, given in zip(run.program.steps, run.dims, run.arguments, strict=True)
     ]
     for substep in range(run.substeps):
@@ -84,7 +85,8 @@ def record(node: Node, run: Run, inner: set[str]) -> list[Any]:
     by_host = read_by_host(run)
     for key, binding in bindings.items():
         if binding.target and binding.state and binding.target not in by_host:
-            wp.copy(_bytes(node.attributes[f"outputs:{binding.target}"].value), _bytes(run.arrays[key]))
+            output = node.attributes[f"outputs:{binding.target}"].held
+            wp.copy(_flat(run, binding, output), _flat(run, binding, run.arrays[key]))
     return commands
 
 
@@ -92,9 +94,10 @@ def _record_start(run: Run, key: str, binding: Binding, inner: set[str]) -> None
     """Record the zeros that an array starts from, or the copy of an array of the chain; see also StartFeed."""
     memory = run.arrays[key]
     if not binding.source:
-        _bytes(memory).zero_()
+        _flat(run, binding, memory).zero_()
     elif binding.source in inner:
-        wp.copy(_bytes(memory), _bytes(run.values.numbers(binding.source)))
+        given = run.values.value(binding.source) if on_device(run) else run.values.numbers(binding.source)
+        wp.copy(_flat(run, binding, memory), _flat(run, binding, given))
 
 
 def _structures(run: Run, inner: set[str]) -> dict[str, bool]:
@@ -114,8 +117,16 @@ def _points(run: Run, name: str) -> np.ndarray:
     return points
 
 
-def _bytes(memory: np.ndarray) -> Any:
-    """The bytes of an array, without a copy."""
+def on_device(run: Run) -> bool:
+    """True if a node runs on a GPU."""
+    return bool(run.program.request.device != "cpu")
+
+
+def _flat(run: Run, binding: Binding, memory: Any) -> Any:
+    """An array of one dimension over the memory of NumPy or of a device, without a copy."""
+    if on_device(run):
+        made = memory.array if isinstance(memory, DeviceValue) else memory
+        return run.memory.view(made, binding, (len(made),))
     if not memory.flags.c_contiguous:
         raise Refused("an array has gaps")
     return wp.array(memory.reshape(-1).view(np.uint8), dtype=wp.uint8, copy=False, device="cpu")

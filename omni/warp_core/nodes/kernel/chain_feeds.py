@@ -32,12 +32,12 @@ class Feed:
         """True if the value has to be looked at. That of a chain of connected inputs always has."""
         attribute = self.attribute
         source = attribute.source
-        return attribute.is_behind or attribute.value is not self.value or bool(source is not None and source.sources)
+        return attribute.is_behind or attribute.held is not self.value or bool(source is not None and source.sources)
 
     def pass_on(self) -> bool:
         """Give the newest value to the graph. Returns False if that takes another graph."""
         self.attribute.pull()
-        value = self.attribute.value
+        value = self.attribute.held
         if value is self.value:
             return True
         return not isinstance(value, np.ndarray) and same(value, self.value)
@@ -74,20 +74,24 @@ class ArgumentFeed(Feed):
     def pass_on(self) -> bool:
         """See Feed."""
         self.attribute.pull()
-        value, binding = self.attribute.value, self.binding
+        value, binding = self.attribute.held, self.binding
         if value is self.value:
             return True
-        if binding.rank:
-            numbers = as_numbers(value, binding.attribute)
-            if numbers.shape[:1] != (self.count,):
-                return False
-            argument = as_array(numbers, binding.element, self.shape)
-        else:
+        if not binding.rank:
             argument = as_scalar(value, binding.attribute, binding.type)
-        for target in self.targets:
-            target.set(argument)
+        elif len(value) == self.count:
+            argument = self._array(value)
+        else:
+            return False
+        if argument is not self.argument:
+            for target in self.targets:
+                target.set(argument)
         self.value, self.argument = value, argument
         return True
+
+    def _array(self, value: Any) -> Any:
+        """Return an array of the kernel with the elements of a value."""
+        return as_array(as_numbers(value, self.binding.attribute), self.binding.element, self.shape)
 
 
 @dataclass
@@ -99,7 +103,7 @@ class LengthFeed(Feed):
     def pass_on(self) -> bool:
         """See Feed."""
         self.attribute.pull()
-        self.value = self.attribute.value
+        self.value = self.attribute.held
         return len(self.value) == self.count
 
 
@@ -115,7 +119,7 @@ class StartFeed(Feed):
     def pass_on(self) -> bool:
         """See Feed."""
         self.attribute.pull()
-        self.value = self.attribute.value
+        self.value = self.attribute.held
         numbers = as_numbers(self.value, self.attribute.type) if self.is_array else self.value
         if self.is_array and numbers.shape != self.memory.shape:
             return False
@@ -134,5 +138,5 @@ class StructureFeed(Feed):
     def pass_on(self) -> bool:
         """See Feed."""
         self.attribute.pull()
-        self.value = self.attribute.value
+        self.value = self.attribute.held
         return self.run.structure(self.name) == self.id

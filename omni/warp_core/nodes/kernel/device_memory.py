@@ -46,9 +46,17 @@ class DeviceMemory:
 
     def view(self, memory: Any, binding: Binding, shape: tuple[int, ...]) -> Any:
         """The memory as an array of a kernel."""
-        element = python_type(binding.element)
+        element = self.element(binding)
         found = memory if memory.dtype is element else memory.view(element)
         return found if tuple(found.shape) == shape else found.reshape(shape)
+
+    def is_resident(self, value: DeviceValue) -> bool:
+        """True if a value lies on this device."""
+        return str(value.array.device) == self._resident
+
+    def element(self, binding: Binding) -> Any:
+        """The type of the elements of an array, as Python has it."""
+        return python_type(binding.element)
 
     def numbers(self, memory: Any) -> np.ndarray:
         """The numbers of an array on the CPU."""
@@ -67,7 +75,7 @@ class DeviceMemory:
     def _input(self, values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> Any:
         value = values.value(name)
         check_filled(values, name, binding, dims, len(value))
-        if isinstance(value, DeviceValue) and str(value.array.device) == self._resident:
+        if isinstance(value, DeviceValue) and self.is_resident(value):
             return value.array
         version = values.version(name)
         sent = self._sent.get(name)
@@ -116,4 +124,4 @@ class DeviceMemory:
         return held
 
     def _new(self, binding: Binding, count: int) -> Any:
-        return wp.empty(count, dtype=python_type(binding.element), device=self.device)
+        return wp.empty(count, dtype=self.element(binding), device=self.device)

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..graph.attribute import Attribute
 from ..graph.node_graph import Node
-from .chain_capture import Refused, read_by_host
+from .chain_capture import Refused, on_device, read_by_host
 from .chain_feeds import ArgumentFeed, Feed, LengthFeed, StartFeed, StructureFeed, Target
+from .device_feeds import DeviceArgumentFeed, DeviceStartFeed
 from .kernel_bindings import Binding
 from .kernel_run import Run
 from .signature import COMPANIONS
@@ -41,7 +42,7 @@ class FeedFinder:
                 raise Refused(f"{attribute.name} is part of a cycle; state:NAME carries a state without one", node)
             if origin in self.by_host:
                 raise Refused(f"{attribute.name} of {node.path} takes {origin.path}, which the host reads", node)
-            if attribute.value is not origin.value:
+            if attribute.held is not origin.held:
                 raise Refused(f"{attribute.name} of {node.path} converts the array of {origin.path}", node)
             names.add(_python_name(attribute))
         return names
@@ -65,8 +66,12 @@ class FeedFinder:
             if is_copy and binding.source and binding.source not in inner:
                 attribute = node.find("inputs", binding.source)
                 assert attribute is not None
-                is_array = binding.attribute.is_array
-                self.feeds[attribute, key] = StartFeed(attribute, attribute.value, run.arrays[key], is_array)
+                memory, is_array = run.arrays[key], binding.attribute.is_array
+                self.feeds[attribute, key] = (
+                    DeviceStartFeed(attribute, attribute.held, run, binding, memory)
+                    if on_device(run)
+                    else StartFeed(attribute, attribute.held, memory, is_array)
+                )
 
     def _add(self, attribute: Attribute, name: str, run: Run, inner: set[str], commands: Sequence[Any]) -> None:
         """Add the feeds of an input from outside of the chain."""
@@ -81,14 +86,14 @@ class FeedFinder:
         ]
         if structure:
             follows = run.follows(structure) or f"{structure}_points" in inner
-            made = Feed(attribute, attribute.value)
+            made = Feed(attribute, attribute.held)
             if not follows:
-                made = StructureFeed(attribute, attribute.value, run, structure, run.structure(structure))
+                made = StructureFeed(attribute, attribute.held, run, structure, run.structure(structure))
             self.feeds[attribute] = made
         elif name in _deciding(run) or (attribute.spec is not None):
-            self.feeds[attribute] = Feed(attribute, attribute.value)
+            self.feeds[attribute] = Feed(attribute, attribute.held)
         elif attribute.type.is_array and (not uses or any(b.state for *_, b in uses)):
-            self.feeds[attribute] = LengthFeed(attribute, attribute.value, len(attribute.value))
+            self.feeds[attribute] = LengthFeed(attribute, attribute.held, len(attribute.held))
         for step, command, index, binding in uses:
             if not (binding.target or binding.state or binding.private):
                 self._add_argument(attribute, run, binding, Target(command, index), step)
@@ -105,8 +110,11 @@ class FeedFinder:
         key = attribute.source, attribute.type, binding.type, binding.attribute, shape
         feed = self.feeds.get(key)
         if feed is None:
-            count = len(attribute.value) if binding.rank else 0
-            feed = self.feeds[key] = ArgumentFeed(attribute, attribute.value, binding, shape, count)
+            count = len(attribute.held) if binding.rank else 0
+            feed = ArgumentFeed(attribute, attribute.held, binding, shape, count)
+            if on_device(run):
+                feed = DeviceArgumentFeed(attribute, attribute.held, binding, shape, count, run=run)
+            self.feeds[key] = feed
         assert isinstance(feed, ArgumentFeed)
         feed.targets.append(target)
 

@@ -16,6 +16,7 @@ import omni.warp_core as wp
 
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Node
+from ..values.device_values import DeviceValue
 from .chain_capture import Refused, keeps_arrays, read_by_host, record, run_of
 from .chain_feeds import Feed
 from .diagnostics import show_status
@@ -76,6 +77,8 @@ class Chain:
             return False  # the evaluation of the nodes finds the one that is wrong, and tells
         for output in self._outputs:
             output.version += 1
+            if isinstance(output.held, DeviceValue):
+                output.held.forget()
         self._ms += (time.perf_counter() - started) * 1e3
         self._replays += 1
         self._captures = 0
@@ -174,7 +177,7 @@ class Chain:
             (db, run, outputs) for db, run in zip(self._databases, runs, strict=True) if (outputs := read_by_host(run))
         ]
         finder = FeedFinder(self.nodes, runs)
-        with wp.ScopedCapture(device="cpu") as captured:
+        with wp.ScopedCapture(device=self.nodes[0].host.device) as captured:
             for number, (node, run) in enumerate(zip(self.nodes, runs, strict=True)):
                 inner = finder.inner(number)
                 finder.find(number, inner, record(node, run, inner))

@@ -29,6 +29,10 @@ class DeviceValue:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numbers(), dtype, copy=copy)
 
+    def forget(self) -> None:
+        """Forget the copy on the CPU, after work that this process did not see has written to the array."""
+        self._numbers = None
+
     def numbers(self) -> np.ndarray:
         """The numbers on the CPU, of shape (n, *kind.shape)."""
         if self._numbers is None:
