@@ -178,8 +178,11 @@ def _extent(values: NodeValues, array: Name, position: int, rank: int) -> int | 
     length = values.companion(name, "length")
     if rank != 1:
         return None
-    if isinstance(length, int) and _has_length(values, name):
-        return max(0, length)
+    if _has_length(values, name):
+        if isinstance(length, int):
+            return max(0, length)
+        if length in values.attributes.arrays:
+            return len(values.value(length))
     kind, target = values.attributes.inputs.get(name), values.attributes.outputs.get(name)
     if target is not None and not target.is_array:
         return 1
