@@ -33,6 +33,11 @@ FOLLOWS = {
         5,
     ),
     "length of an input": ("    i = wp.tid()\n    x = a[i]\n", "custom int inputs:a:length = 2\n", 3),
+    "state with the length of an input": (
+        "    i = wp.tid()\n    m[i] = 1.0\n",
+        'custom float[] state:m\ncustom token inputs:m:length = "b"\n',
+        5,
+    ),
     "output with a length beside an input": (
         "    i = wp.tid()\n    x = b[i]\n    if i < m.shape[0]:\n        m[i] = x\n",
         "custom float[] outputs:m\ncustom int inputs:m:length = 2\n",
@@ -45,7 +50,7 @@ FOLLOWS = {
 def test_dimensions(make_scene, play):
     nodes = ""
     for i, (body, attributes, _) in enumerate(FOLLOWS.values()):
-        head = HEAD.replace("n: wp", "m: wp.array(dtype=float), n: wp") if "outputs:m" in attributes else HEAD
+        head = HEAD.replace("n: wp", "m: wp.array(dtype=float), n: wp") if ":m\n" in attributes else HEAD
         nodes += kernel(head + body + COUNT, ARRAYS + attributes, f"k{i}")
     result = play(make_scene(nodes, frames="0:0"))
     assert not result.log.errors
