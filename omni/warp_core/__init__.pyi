@@ -2857,7 +2857,7 @@ def argmax(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d 
         a: a vector.
 
     Returns:
-        The index, a uint32; the first of equal ones.
+        The index, a uint32; the first of equal ones. NaN counts only if all are.
 
     Derivative: none.
 
@@ -2872,7 +2872,7 @@ def argmin(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d 
         a: a vector.
 
     Returns:
-        The index, a uint32; the first of equal ones.
+        The index, a uint32; the first of equal ones. NaN counts only if all are.
 
     Derivative: none.
 
@@ -3470,7 +3470,7 @@ def clamp(x: _Scalar2, low: _Scalar2, high: _Scalar2) -> _Scalar2:
         high: the largest value to return; it wins where it is below `low`.
 
     Returns:
-        min(max(x, low), high); `low` for NaN.
+        min(max(x, low), high); `low` for NaN. A limit that is NaN limits nothing.
 
     Error: exact.
     Derivative: that of the argument returned, the limit where `x` equals it.
@@ -4680,7 +4680,7 @@ def max(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
         b: another of the same type.
 
     Returns:
-        `a` if it is greater than `b`, else `b`.
+        `a` if it is greater than `b`, else `b`. Of a number and NaN, the number.
 
     Error: exact.
     Derivative: that of the argument returned, the last of equal ones.
@@ -5259,7 +5259,7 @@ def min(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
         b: another of the same type.
 
     Returns:
-        `a` if it is less than `b`, else `b`.
+        `a` if it is less than `b`, else `b`. Of a number and NaN, the number.
 
     Error: exact.
     Derivative: that of the argument returned, the last of equal ones.

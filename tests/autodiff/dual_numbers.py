@@ -134,8 +134,8 @@ def _atomic(kind: str, t: Any, array: Any, indices: Any, path: Any, *operands: A
 _COMBINED: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
-    "min": lambda a, b: a if a < b else b,
-    "max": lambda a, b: a if a > b else b,
+    "min": lambda a, b: (a if a < b else b) if b == b else a,
+    "max": lambda a, b: (a if a > b else b) if b == b else a,
 }
 
 

@@ -272,7 +272,7 @@ class _Writer:
     def arithmetic(self, t: Type, depth: int) -> Value:
         codes = ["add", "sub", "mul", "div", "rem", "min", "max", "add", "sub", "mul", "neg", "abs"]
         if element(t).is_float:
-            codes += ["floordiv", "sqrt", "floor", "ceil", "trunc", "rint", "fma"]
+            codes += ["floordiv", "minnum", "maxnum", "sqrt", "floor", "ceil", "trunc", "rint", "fma"]
             if self.options.libm:
                 codes.append("libm")
         else:

@@ -118,6 +118,15 @@ def test_extremes_follow_comparison(t):
         assert same(apply("max", t, a, b), a if a > b else b)
 
 
+@pytest.mark.parametrize("t", FLOATS, ids=str)
+def test_extremes_of_numbers_follow_fmin_and_fmax_of_c(t):
+    kind = NUMPY[t].type
+    for a, b in samples(t, 2):
+        for code, judge in (("minnum", np.fmin), ("maxnum", np.fmax)):
+            found, expected = apply(code, t, a, b), judge(kind(a), kind(b)).item()
+            assert same(found, expected) or found == expected == 0, (code, a, b)  # zeros are equal
+
+
 @pytest.mark.parametrize("t", [F16, BF16, F32, F64], ids=str)
 def test_fma_rounds_the_exact_value_once(t):
     rng = random.Random(7)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.ops import EXCHANGES
+from ..ir.ops import EXCHANGES, UPDATES
 from ..lang.semantics import int_range
 from ..lang.types import Scalar
 from .lane_arithmetic import LaneArithmetic, LaneValue
@@ -79,12 +79,16 @@ class Atomics:
         self.w.start(loop)
         old, seen = self.w.name(), self.w.name()
         self.w.do(f"{old} = phi {bits} [ {first}, %{entry} ], [ {seen}, %{loop} ]")
-        new = value if kind in EXCHANGES else self.lanes.binary(kind, LaneValue(t, old), LaneValue(t, value)).text
+        new = value if kind in EXCHANGES else self.updated(kind, LaneValue(t, old), LaneValue(t, value)).text
         pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new}{self.scope} monotonic monotonic")
         self.w.do(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
         self.w.cond_br(self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
         self.w.start(done)
         return old
+
+    def updated(self, kind: str, old: LaneValue, value: LaneValue) -> LaneValue:
+        """Return the combination of memory and an operand."""
+        return self.lanes.binary(UPDATES.get(kind, kind), old, value)
 
     def _bitcast(self, a: str, b: str, x: str | None) -> str:
         return self.w.inst(f"bitcast {a} {x} to {b}")
@@ -98,9 +102,9 @@ class Atomics:
             vector = self.w.inst(f"select <{n} x i1> {mask}, {ty} {vector}, {ty} {others}")
         if t.is_float:
             return self._tree(kind, t, vector)
-        name = {"min": "smin", "max": "smax"}.get(kind, combining(kind))
-        if name in ("smin", "smax") and not t.is_signed:
-            name = "u" + name[1:]
+        name = combining(kind)
+        if kind in UPDATES:
+            name = ("s" if t.is_signed else "u") + kind
         suffix = self.lanes.suffix(t, n)
         return self.lanes.intrinsic(f"llvm.vector.reduce.{name}.{suffix}", llvm_type(t), (ty, vector))
 
@@ -206,15 +210,15 @@ def _instruction(kind: str, t: Scalar) -> str:
 
 def combining(kind: str) -> str:
     """The operation that brings together what several lanes give: what all subtract is a sum."""
-    return "add" if kind == "sub" else kind
+    return "add" if kind == "sub" else UPDATES.get(kind, kind)
 
 
 def neutral(kind: str, t: Leaf) -> float:
     """Return the neutral element."""
     assert isinstance(t, Scalar)
-    if kind in ("min", "max"):
+    if kind in UPDATES:
         if t.is_float:
-            return float("inf") if kind == "min" else float("-inf")
+            return float("nan")
         low, high = int_range(t)
         return high if kind == "min" else low
     if kind == "and":

@@ -115,6 +115,17 @@ class LaneArithmetic(Conversions):
     def _max(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         return self._extremum("gt", t, n, a, b)
 
+    def _minnum(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
+        return self._extremum_of_numbers("lt", t, n, a, b)
+
+    def _maxnum(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
+        return self._extremum_of_numbers("gt", t, n, a, b)
+
+    def _extremum_of_numbers(self, code: str, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
+        extremum = self._extremum(code, t, n, a, b)
+        x, y = self.operand(a, n), self.operand(b, n)
+        return self._select(t, n, self._inst("fcmp ord", t, n, y, y), extremum, x) if t.is_float else extremum
+
     def _extremum(self, code: str, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         x, y = self.operand(a, n), self.operand(b, n)
         return self._select(t, n, self._compare(code, t, n, x, y), x, y)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from ..ir.ops import UPDATES
 from ..lang import semantics
 from ..lang.annotations import type_of
 from ..lang.indexed_annotation import IndexedCells
@@ -74,7 +75,7 @@ def _place(name: str, array: Any, indices: tuple) -> tuple[ArrayCells, tuple]:
 
 
 def _atomic(kind: str) -> Callable:
-    rule = semantics.BINARY.get(kind)
+    rule = semantics.BINARY.get(UPDATES.get(kind, kind))
 
     def run(array: Any, *args: Any) -> Any:
         cells, indices = _place(f"atomic_{kind}", array, args[:-1])

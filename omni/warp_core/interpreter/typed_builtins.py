@@ -39,7 +39,7 @@ def _enumerate(iterable: Iterable, start: Any = 0) -> Iterator[tuple]:
 
 
 def _extreme(name: str) -> Callable:
-    python, rule = {"min": min, "max": max}[name], semantics.BINARY[name]
+    python, rule = {"min": min, "max": max}[name], semantics.BINARY[f"{name}num"]
 
     def pick(a: Any, b: Any) -> Any:
         if isinstance(a, Components):

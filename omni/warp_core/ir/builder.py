@@ -163,6 +163,8 @@ class Builder:
     # -- folding ------------------------------------------------------------------------------------------------
 
     def _fold(self, code: str, args: Sequence[Value], attr: Any) -> Value | None:
+        if code in _OF_NUMBERS and not element(args[0].type).is_float:
+            return self.op(_OF_NUMBERS[code], *args)
         if code in ELEMENTWISE or code in COMPARISONS:
             for a in args:
                 if a.op is None or a.op.code != "const":
@@ -372,6 +374,8 @@ def _fold_slice(b: Builder, args: Sequence[Value], attr: str | None) -> Value | 
     keeps_all = not slice_letters(len(args) - 1, attr).strip(":")
     return args[0] if keeps_all and not isinstance(args[0].type, FixedArray) else None
 
+
+_OF_NUMBERS = {"minnum": "min", "maxnum": "max"}  # integers have no NaN
 
 _FOLDS = {
     "shape": _fold_shape,

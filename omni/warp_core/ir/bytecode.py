@@ -350,7 +350,7 @@ class _Decoder:
         else:
             atoms = tuple([self._atom() for _ in range(take())])
             op.attr = decode(code, atoms, op.results[0].type if op.results else None)
-        op.regions = tuple(self._region() for _ in range(OPS[code].regions))
+        op.regions = tuple([self._region() for _ in range(OPS[code].regions)])
         return op
 
     def _atom(self) -> Any:

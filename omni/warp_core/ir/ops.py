@@ -79,6 +79,8 @@ class Op:
 ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "take", "cas")
 # Those that leave their operand in memory. "take" says that it is the same to the results which thread comes first.
 EXCHANGES = frozenset(("exch", "take"))
+# The operation by which others combine memory and their operand, where it is not of their name.
+UPDATES = {"min": "minnum", "max": "maxnum"}
 # With l the thread's own lane and n the operand, of which the low five bits count: lane n, l - n, l + n, l ^ n. Where
 # there is no such lane, a thread gets its own value.
 SHUFFLE_KINDS = ("lane", "up", "down", "xor")
@@ -355,7 +357,10 @@ def _zero(types: Types, attr: Type) -> Type:
 _ROWS = [
     Op("const", 0, None),
     Op("zero", 0, _zero),
-    *(Op(n, 2, _same_numeric) for n in ("add", "sub", "mul", "div", "rem", "floordiv", "min", "max")),
+    *(
+        Op(n, 2, _same_numeric)
+        for n in ("add", "sub", "mul", "div", "rem", "floordiv", "min", "max", "minnum", "maxnum")
+    ),
     *(Op(n, 2, _same_bits) for n in ("and", "or", "xor")),
     *(Op(n, 2, _same_int) for n in ("shl", "shr", "from_end")),
     *(Op(n, 1, _same_numeric) for n in ("neg", "abs")),

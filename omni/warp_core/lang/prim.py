@@ -29,7 +29,8 @@ class Prim:
 
 # elementwise on scalars and packed types
 add, sub, mul, div, rem, floordiv = map(Prim, ("add", "sub", "mul", "div", "rem", "floordiv"))
-min, max, neg, abs = map(Prim, ("min", "max", "neg", "abs"))
+min, max, neg, abs = map(Prim, ("min", "max", "neg", "abs"))  # of min and max with a NaN, the second operand
+minnum, maxnum = map(Prim, ("minnum", "maxnum"))  # of a NaN and a number, the number
 bit_and, bit_or, bit_xor, bit_not, shl, shr = map(Prim, ("and", "or", "xor", "not", "shl", "shr"))
 sqrt, floor, ceil, trunc, rint, fma = map(Prim, ("sqrt", "floor", "ceil", "trunc", "rint", "fma"))
 popcount = Prim("popcount")

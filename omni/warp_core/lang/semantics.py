@@ -250,6 +250,8 @@ BINARY: dict[str, Callable] = {
     "floordiv": _floordiv,
     "min": lambda t, a, b: a if a < b else b,
     "max": lambda t, a, b: a if a > b else b,
+    "minnum": lambda t, a, b: (a if a < b else b) if b == b else a,  # C's fmin: a NaN counts as missing
+    "maxnum": lambda t, a, b: (a if a > b else b) if b == b else a,
     "and": _bitwise(lambda a, b: a & b),
     "or": _bitwise(lambda a, b: a | b),
     "xor": _bitwise(lambda a, b: a ^ b),

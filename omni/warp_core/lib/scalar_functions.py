@@ -62,7 +62,7 @@ def min(a: T, b: T) -> T:
         b: another of the same type.
 
     Returns:
-        `a` if it is less than `b`, else `b`.
+        `a` if it is less than `b`, else `b`. Of a number and NaN, the number.
 
     Error: exact.
     Derivative: that of the argument returned, the last of equal ones.
@@ -70,7 +70,7 @@ def min(a: T, b: T) -> T:
     >>> wp.min(2.0, 1.0)
     1.0
     """
-    return prim.min(a, b)
+    return prim.minnum(a, b)
 
 
 @builtin
@@ -82,7 +82,7 @@ def max(a: T, b: T) -> T:
         b: another of the same type.
 
     Returns:
-        `a` if it is greater than `b`, else `b`.
+        `a` if it is greater than `b`, else `b`. Of a number and NaN, the number.
 
     Error: exact.
     Derivative: that of the argument returned, the last of equal ones.
@@ -90,7 +90,7 @@ def max(a: T, b: T) -> T:
     >>> wp.max(2.0, 1.0)
     2.0
     """
-    return prim.max(a, b)
+    return prim.maxnum(a, b)
 
 
 @builtin
@@ -103,7 +103,7 @@ def clamp(x: T, low: T, high: T) -> T:
         high: the largest value to return; it wins where it is below `low`.
 
     Returns:
-        min(max(x, low), high); `low` for NaN.
+        min(max(x, low), high); `low` for NaN. A limit that is NaN limits nothing.
 
     Error: exact.
     Derivative: that of the argument returned, the limit where `x` equals it.
@@ -111,7 +111,7 @@ def clamp(x: T, low: T, high: T) -> T:
     >>> wp.clamp(1.5, 0.0, 1.0)
     1.0
     """
-    return prim.min(prim.max(x, low), high)
+    return prim.minnum(prim.maxnum(x, low), high)
 
 
 @builtin

@@ -238,7 +238,7 @@ def argmin(a: Vec[N, T]) -> uint32:
         a: a vector.
 
     Returns:
-        The index, a uint32; the first of equal ones.
+        The index, a uint32; the first of equal ones. NaN counts only if all are.
 
     Derivative: none.
 
@@ -247,8 +247,9 @@ def argmin(a: Vec[N, T]) -> uint32:
     """
     best, index = a[0], uint32(0)
     for i in range(1, N):
-        index = prim.select(a[i] < best, uint32(i), index)
-        best = prim.select(a[i] < best, a[i], best)
+        is_better = prim.bit_or(a[i] < best, prim.bit_and(best != best, a[i] == a[i]))
+        index = prim.select(is_better, uint32(i), index)
+        best = prim.select(is_better, a[i], best)
     return index
 
 
@@ -260,7 +261,7 @@ def argmax(a: Vec[N, T]) -> uint32:
         a: a vector.
 
     Returns:
-        The index, a uint32; the first of equal ones.
+        The index, a uint32; the first of equal ones. NaN counts only if all are.
 
     Derivative: none.
 
@@ -269,8 +270,9 @@ def argmax(a: Vec[N, T]) -> uint32:
     """
     best, index = a[0], uint32(0)
     for i in range(1, N):
-        index = prim.select(a[i] > best, uint32(i), index)
-        best = prim.select(a[i] > best, a[i], best)
+        is_better = prim.bit_or(a[i] > best, prim.bit_and(best != best, a[i] == a[i]))
+        index = prim.select(is_better, uint32(i), index)
+        best = prim.select(is_better, a[i], best)
     return index
 
 
@@ -278,26 +280,26 @@ def argmax(a: Vec[N, T]) -> uint32:
 def _min_component(a: Vec[N, T]) -> T:
     best = a[0]
     for i in range(1, N):
-        best = prim.min(best, a[i])
+        best = prim.minnum(best, a[i])
     return best
 
 
 @builtin(name="min")
 def _min_vectors(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
-    return prim.min(a, b)
+    return prim.minnum(a, b)
 
 
 @builtin(name="max")
 def _max_component(a: Vec[N, T]) -> T:
     best = a[0]
     for i in range(1, N):
-        best = prim.max(best, a[i])
+        best = prim.maxnum(best, a[i])
     return best
 
 
 @builtin(name="max")
 def _max_vectors(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
-    return prim.max(a, b)
+    return prim.maxnum(a, b)
 
 
 @builtin(name="abs")

@@ -18,8 +18,8 @@ from typing import Any
 from ..ir.analysis.affine_index import affine_values
 from ..ir.analysis.alias import local_arrays, provenance
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import EXCHANGES, index_count, result_type
-from ..lang.types import VOID, Packed, Type
+from ..ir.ops import EXCHANGES, UPDATES, index_count, result_type
+from ..lang.types import VOID, Packed, Type, element
 from .dce import has_effects
 
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
@@ -107,7 +107,7 @@ def _plain(atomic: Operation) -> list[Operation]:
     if kind in EXCHANGES:
         new = operands[0]
     elif kind != "cas":
-        new = combine(kind, old, operands[0])
+        new = combine(UPDATES.get(kind, kind) if element(old.type).is_float else kind, old, operands[0])
     elif isinstance(old.type, Packed):
         members = [[combine("extract", x, attr=i) for x in (old, *operands)] for i in range(old.type.count)]
         new = combine("make", *(swap(*member) for member in members), attr=old.type)

@@ -15,7 +15,7 @@ from ...ir.analysis.alias import is_local, may_alias
 from ...ir.nodes import Function, Operation, Value
 from .leaves import leaf_types
 
-_CHOOSING = frozenset(("select", "min", "max", "insert_dyn", "extract_dyn", "loop"))
+_CHOOSING = frozenset(("select", "min", "max", "minnum", "maxnum", "insert_dyn", "extract_dyn", "loop"))
 _STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers
 _EVEN = frozenset(("extract", "insert", "make", "splat", "add", "sub", "neg", "cast"))  # hand adjoints on as they are
 

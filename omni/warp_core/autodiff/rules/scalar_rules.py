@@ -52,6 +52,11 @@ def _extremum(code: str) -> Rule:
     return rule
 
 
+def _extremum_of_numbers(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
+    second, zero = b.op("eq", y, x[1]), _zero(b, g)  # false where the second is NaN
+    return b.op("select", second, zero, g), b.op("select", second, g, zero)
+
+
 def _neg(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
     return (b.op("neg", g),)
 
@@ -82,6 +87,8 @@ ELEMENTWISE: dict[str, Rule] = {
     "floordiv": _flat,
     "min": _extremum("lt"),
     "max": _extremum("gt"),
+    "minnum": _extremum_of_numbers,
+    "maxnum": _extremum_of_numbers,
     "neg": _neg,
     "abs": _abs,
     "sqrt": _sqrt,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...ir.analysis.alias import is_local, may_alias
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import UPDATES
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Packed
 from ..analysis.leaves import Leaves, leaf_of, leaf_types
@@ -38,7 +39,7 @@ class _PlainLocal(Rewriter):
             return
         *place, value = self.args(op)
         old = self.b.op("load", *place, attr=path)
-        new = self.b.op(kind, old, value) if kind in _PLAIN else value
+        new = self.b.op(UPDATES.get(kind, kind), old, value) if kind in _PLAIN else value
         self.b.op("store", *place, new, attr=path)
         self.define(op, [old])
 

@@ -32,7 +32,9 @@ from .shadow_memory import shadow
 from .value_scope import ValueScope, ValueScopes
 from .value_stack import CELLS, ValueFrame
 
-_SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
+_SLOPES_OF_ONE = frozenset(
+    ("add", "sub", "neg", "min", "max", "minnum", "maxnum", "abs")
+)  # adjoints that only pass on what they are given
 
 
 class Reverse:

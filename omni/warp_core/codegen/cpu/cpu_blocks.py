@@ -203,7 +203,7 @@ class BlockAtomics(Atomics):
 
     def _in_a_row(self, kind: str, address: LaneValue, leaf: Leaf, value: LaneValue, mask: str | None) -> LaneValue:
         (old,) = self.memory.load(address, leaf, 0, 1, mask)  # type: ignore[arg-type]
-        new = value if kind in EXCHANGES else self.lanes.binary(kind, old, value)
+        new = value if kind in EXCHANGES else self.updated(kind, old, value)
         self.memory.store(address, leaf, 0, [new], mask)  # type: ignore[arg-type]
         return old
 
@@ -212,7 +212,7 @@ class BlockAtomics(Atomics):
             return super()._one(kind, address, t, value, compare)
         at = LaneValue(PTR, address)
         old = self.memory.load_side_by_side(at, t)
-        new = LaneValue(t, value) if kind in EXCHANGES else self.lanes.binary(kind, old, LaneValue(t, value))
+        new = LaneValue(t, value) if kind in EXCHANGES else self.updated(kind, old, LaneValue(t, value))
         self.memory.store_side_by_side(at, t, new)
         return old.text
 

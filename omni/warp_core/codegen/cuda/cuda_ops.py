@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...ir.ops import EXCHANGES
+from ...ir.ops import EXCHANGES, UPDATES
 from ...lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
 from ..accumulate.reductions import Reductions
 from ..atomics import REDUCIBLE, Atomics, combining
@@ -196,7 +196,7 @@ class CudaAtomics(Atomics):
             a, b = (self._bitcast(ty, bits, x) if ty != bits else x for x in (old, compare))
             new = self.w.inst(f"select i1 {self.w.inst(f'icmp eq {bits} {a}, {b}')}, {ty} {value}, {ty} {old}")
         elif kind not in EXCHANGES:
-            new = self.lanes.binary(kind, LaneValue(t, old), LaneValue(t, value)).text
+            new = self.updated(kind, LaneValue(t, old), LaneValue(t, value)).text
         self.w.do(f"store {ty} {new}, ptr {address}, align {t.align}")
         return old
 
@@ -260,8 +260,9 @@ class CudaTotals(Reductions):
 
 
 def _redux(kind: str, t: Scalar) -> str:
-    name = combining(kind)
-    return f"u{name}" if name in ("min", "max") and not t.is_signed else name
+    if kind in UPDATES:
+        return kind if t.is_signed else f"u{kind}"
+    return combining(kind)
 
 
 _FORMAT = re.compile(r"%(?:%|([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z]))")

@@ -74,15 +74,15 @@ def _extreme(name: str, code: str) -> Any:
 
 def _better(cx: Context, name: str, code: str, a: Any, b: Any, c: Call) -> Front:
     if isinstance(a, UntypedLiteral) and isinstance(b, UntypedLiteral):
-        return UntypedLiteral(min(a.value, b.value) if code == "min" else max(a.value, b.value))
+        return UntypedLiteral(min(a.value, b.value) if name == "min" else max(a.value, b.value))
     x, y = same_type(cx, [a, b], [c.arg_node(0), c.node], c.node)
     if not isinstance(element(x.type), Scalar) or element(x.type) is BOOL:
         raise cx.error("type-mismatch", f"`{name}` does not work on {spell(x.type)}", c.node)
     return cx.at(c.node).op(code, x, y)
 
 
-handles(builtins.min)(_extreme("min", "min"))
-handles(builtins.max)(_extreme("max", "max"))
+handles(builtins.min)(_extreme("min", "minnum"))
+handles(builtins.max)(_extreme("max", "maxnum"))
 
 
 def _quantified(name: str, code: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...lang import semantics
 from ...lang.types import BOOL, Array, FixedArray, Packed, Scalar, Struct, Type, members
-from ..ops import EXCHANGES, slice_parts
+from ..ops import EXCHANGES, UPDATES, slice_parts
 
 
 class Trap(Exception):
@@ -181,7 +181,7 @@ def _put(array: MemArray, indices: Sequence[int], path: Sequence[int], new: Any)
 
 _ATOMICS = {
     **dict.fromkeys(EXCHANGES, lambda t, old, new: new),
-    **{k: semantics.BINARY[k] for k in ["add", "sub", "min", "max", "and", "or", "xor"]},
+    **{k: semantics.BINARY[UPDATES.get(k, k)] for k in ["add", "sub", "min", "max", "and", "or", "xor"]},
 }
 
 

@@ -305,6 +305,9 @@ class _Writer:
         if code in ("min", "max"):
             a, b = args
             return f"({a} if {a} {'<' if code == 'min' else '>'} {b} else {b})"
+        if code in ("minnum", "maxnum"):
+            a, b = args
+            return f"({b} if {a} != {a} or {b} {'<=' if code == 'minnum' else '>='} {a} else {a})"
         if code in _INFIX:
             raw = f"{args[0]} {_INFIX[code]} {args[1]}"
             return self._rounded(raw, t) if t.is_float else _wrapped(raw, t)
