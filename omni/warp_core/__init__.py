@@ -30,7 +30,8 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 # Module -> the public names it defines.
 _HOMES = {
     "config": "DeterministicMode LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
-    "lang.values.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
+    "lang.values.scalars": """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64
+        handle""",
     "lang.values.value_classes": f"{_VECTORS} {_FLOATS} spatial_transform transform_expand",
     "lang.values.structs": "struct",
     "lang.ref_params": "ref",

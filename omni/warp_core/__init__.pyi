@@ -161,6 +161,9 @@ class _Components(Generic[_S, _L]):
     def from_ptr(cls, ptr: int) -> Self:
         ...
 
+    def to_list(self) -> list[Any]:
+        ...
+
     def __len__(self) -> int:
         ...
 
@@ -604,10 +607,10 @@ class _Array(Generic[_D]):
         """The array itself if its elements lie in C order without gaps, else a copy that does."""
 
     def cptr(self) -> Any:
-        """A ctypes pointer to the numbers of a contiguous array on the CPU, which it keeps alive.
+        """A ctypes pointer to the numbers or structs of a contiguous array on the CPU, which it keeps alive.
 
     Raises:
-        ValueError: the array is on a GPU, is not contiguous, or has elements that are structs.
+        ValueError: the array is on a GPU, or is not contiguous.
 
     >>> numbers = wp.array([1.0, 2.0], dtype=float).cptr()
     >>> numbers[1]
@@ -2093,6 +2096,8 @@ class vec4ul(_Vector[uint64, int]):
     def __init__(self, value: uint64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
     @typing.overload
     def __init__(self, x: uint64 | int | np.number[Any], y: uint64 | int | np.number[Any], z: uint64 | int | np.number[Any], w: uint64 | int | np.number[Any], /) -> None: ...
+
+handle = uint64
 
 mat22 = mat22f
 

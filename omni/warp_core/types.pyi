@@ -185,13 +185,13 @@ def transformation(dtype: Any = ...) -> Any:
     """
 
 def type_ctype(t: Any) -> Any:
-    """Return the type of `ctypes` for values of a type: an array of numbers for composite ones.
+    """Return the type of `ctypes` for values of a type: an array of numbers for composite ones, a C struct for structs.
 
     Args:
         t: a type.
 
     Raises:
-        TypeError: If `t` is not the type of a number, or composite.
+        TypeError: If `t` is not the type of a number or struct, or composite.
 
     >>> import ctypes
     >>> ctypes.sizeof(wp.types.type_ctype(wp.vec3))

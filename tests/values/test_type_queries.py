@@ -135,12 +135,40 @@ def test_types_of_ctypes(name):
         assert made._type_ is t._type_ and made._length_ == t._length_
 
 
+@wp.struct
+class Scene:
+    flag: wp.int8
+    ball: Ball
+    frame: wp.mat22d
+    points: wp.array[wp.vec3]
+    last: wp.uint16
+
+
+def test_structs_of_ctypes():
+    made, record = wp.types.type_ctype(Scene), np.dtype(Scene.numpy_dtype())
+    assert ctypes.sizeof(made) == record.itemsize == wp.types.type_size_in_bytes(Scene)
+    assert {name: getattr(made, name).offset for name in record.names} == {
+        name: place for name, (_, place) in record.fields.items()
+    }
+    points = wp.zeros(5, dtype=wp.vec3)
+    scene = made.from_buffer_copy(np.array([Scene(flag=3, points=points, last=7).numpy_value()], dtype=record))
+    assert (scene.flag, scene.last, scene.points.data, scene.points.shape[0]) == (3, 7, points.ptr, 5)
+
+
+def test_vectors_as_lists_and_as_memory_of_ctypes():
+    v, m = wp.vec3(1.0, 2.0, 3.0), wp.types.matrix((2, 3), wp.int16)(1, 2, 3, 4, 5, 6)
+    assert v.to_list() == [1.0, 2.0, 3.0] and m.to_list() == [[1, 2, 3], [4, 5, 6]]
+    wp.types.type_ctype(wp.vec3).from_buffer(v)[1] = 9.0
+    assert v == wp.vec3(1.0, 9.0, 3.0)
+    balls = wp.zeros(2, dtype=wp.quat).cptr()
+    balls[5] = 4.0
+    assert balls[5] == 4.0
+
+
 def test_errors():
     for ask in (wp.types.type_size, wp.types.type_size_in_bytes, wp.types.type_ctype):
         with pytest.raises(TypeError, match="expected the type of a value"):
             ask(wp.array(dtype=float))
-    with pytest.raises(TypeError, match=r"numpy_dtype\(\)"):
-        wp.types.type_ctype(Ball)
 
 
 @pytest.mark.parametrize("t", [wp.vec3, wp.mat22, wp.quatd, wp.vec4h, wp.transform], ids=lambda t: t.__name__)

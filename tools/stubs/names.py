@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import omni.warp_core as wp
 from omni.warp_core.lang.types import BF16, BOOL, F16, F32, F64, I32, Array, Mat, Scalar, Struct, Type
 from omni.warp_core.lang.values.scalars import SCALAR_CLASSES
 from omni.warp_core.lang.values.value_classes import NAMED, OLDER_NAMES
@@ -15,6 +16,7 @@ _ORDER = {t: i for i, t in enumerate(SCALARS)}
 _NOW = sorted((name for name in NAMED if name not in OLDER_NAMES), key=len)
 VALUES: dict[Type, str] = {NAMED[name]: name for name in _NOW}
 ALIASES: dict[str, str] = {name: VALUES[t] for name, t in NAMED.items() if VALUES[t] != name}
+ALIASES["handle"] = wp.handle.__name__
 
 
 def spell(t: Type) -> str | None:

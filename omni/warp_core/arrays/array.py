@@ -45,7 +45,9 @@ class _ArrayType:
         if instance is None:
             raise AttributeError("__wc_type__")
         if instance._element is None:
-            return array_type(instance._open, instance.ndim)
+            return array_type(instance._open, Any if instance._any_ndim else instance.ndim)
+        if instance._any_ndim:
+            return array_type(instance.dtype, Any)
         return Array(instance._require_element().type, instance.ndim)
 
 
@@ -111,6 +113,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     __wc_type__ = _ArrayType()
     _open: Any = Any  # the dtype of an annotation that leaves it open
+    _any_ndim = False  # whether it is an annotation that leaves the number of dimensions open
     _claim: grad_binding.GradientBinding | None = None  # of the gradient
     _set_by: grad_binding.SetBy = None  # as a gradient
     _requires_grad_off = False  # whether the user wants no gradient, whatever memory is shared
@@ -158,7 +161,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             raise TypeError("shape: give the shape of the memory at ptr")
         else:
             self._open = Any if dtype is None else dtype
-            self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
+            self._any_ndim = ndim is Any
+            self._init(wanted, 0, (0,) * check_ndim(1 if ndim in (None, Any) else ndim), None)
         self.retain_grad = bool(retain_grad)
         flows = observers.has_gradient(data)
         if write is not None and not flows:  # before there is a gradient: first values are no step of a tape

@@ -65,18 +65,18 @@ class Exchange:
         }
 
     def cptr(self: Any) -> Any:
-        """A ctypes pointer to the numbers of a contiguous array on the CPU, which it keeps alive.
+        """A ctypes pointer to the numbers or structs of a contiguous array on the CPU, which it keeps alive.
 
         Raises:
-            ValueError: the array is on a GPU, is not contiguous, or has elements that are structs.
+            ValueError: the array is on a GPU, or is not contiguous.
 
         >>> numbers = wp.array([1.0, 2.0], dtype=float).cptr()
         >>> numbers[1]
         2.0
         """
         t = self._require_element().type
-        if self.device.is_cuda or not self.is_contiguous or isinstance(t, Struct):
-            raise ValueError("cptr: only contiguous arrays of numbers on the CPU have a pointer to them")
+        if self.device.is_cuda or not self.is_contiguous:
+            raise ValueError("cptr: only contiguous arrays on the CPU have a pointer to their numbers")
         transfer.share(self)
         scalar = late("ctype_of")(element(t))
         numbers = (scalar * max(self.capacity // ctypes.sizeof(scalar), 1)).from_address(self._address)

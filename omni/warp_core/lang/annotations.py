@@ -9,7 +9,7 @@ import typing
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from types import FrameType
+from types import FrameType, UnionType
 from typing import Any as AnyObject
 
 from . import generics, types
@@ -23,6 +23,8 @@ _NUMPY = {
     "bool_": "bool",
     "bool": "bool",
 }
+
+_UNIONS = (typing.Union, UnionType)
 
 _QUOTES = 3  # nested strings an annotation may consist of
 
@@ -46,6 +48,8 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
         return generics.Any
     if isinstance(annotation, typing.TypeVar):
         return _variable(annotation)
+    if typing.get_origin(annotation) in _UNIONS:
+        return _union(typing.get_args(annotation))
     if any(annotation is c for c in _COMPILE_TIME) or typing.get_origin(annotation) is collections.abc.Callable:
         return Constant
     return None
@@ -58,6 +62,24 @@ def _variable(v: typing.TypeVar) -> TypeVar:
     if len(limits) == 1 and isinstance(limits[0], TypeVar):
         return TypeVar(v.__name__, limits[0].kind)
     return TypeVar(v.__name__, "any", among=tuple(limits))
+
+
+def _union(members: tuple[AnyObject, ...]) -> AnyObject:
+    """A parameter of any of these types, each on its own. None is a value of arrays, and stands beside them alone."""
+    found = [type_or_none(m) for m in members if m is not type(None)]
+    if len(found) < len(members) and not all(_is_array(t) for t in found):
+        return None
+    if any(t is generics.Any for t in found):
+        return generics.Any
+    if len(found) == 1:
+        return found[0]
+    if not all(isinstance(t, Type) for t in found):
+        return None
+    return TypeVar(" | ".join(map(generics.spell, found)), "any", free=True, among=tuple(found))
+
+
+def _is_array(t: AnyObject) -> bool:
+    return isinstance(t, types.Array) or (isinstance(t, Pattern) and t.head == "Array")
 
 
 class Structure:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import typing
 from typing import Any
 
-from .annotations import open_type
-from .generics import Pattern
-from .types import MAX_NDIM, Array, FixedArray, Scalar, Type
-from .values.scalars import SCALAR_CLASSES
+from .annotations import open_type, type_or_none
+from .generics import Any as AnyType
+from .generics import Pattern, TypeVar, spell_pattern
+from .types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Type
 from .values.type_registry import wc_type
 
-__all__ = ["ArrayAnnotation", "fixedarray"]
+__all__ = ["Annotation", "ArrayAnnotation", "fixedarray"]
 
 
 def check_ndim(ndim: Any) -> int:
-    """`ndim`, or that of `Literal[ndim]`, as an int from 1 to 4; raises ValueError otherwise."""
+    """`ndim`, or that of `Literal[ndim]`, as an int from 1 to 4; raises ValueError otherwise.
+
+    >>> from typing import Literal
+    >>> check_ndim(Literal[2])
+    2
+    """
     if typing.get_origin(ndim) is typing.Literal:
         (ndim,) = typing.get_args(ndim)
     if not isinstance(ndim, int) or not 1 <= ndim <= MAX_NDIM:
@@ -23,12 +28,16 @@ def check_ndim(ndim: Any) -> int:
     return ndim
 
 
-def array_type(dtype: Any, ndim: int) -> Type | Pattern:
-    """The type of arrays of `dtype`; a pattern, for parameters of generic functions, where that is left open."""
+def array_type(dtype: Any, ndim: Any) -> Type | Pattern:
+    """The type of arrays of `dtype`; a pattern, for parameters of generic functions, where that is left open, or the
+    number of dimensions is `typing.Any`.
+    """
     element = open_type(dtype)
     if isinstance(element, Pattern) and element.head == "Array":
         raise TypeError("an array cannot be the element of an array")
-    return Array(wc_type(dtype), ndim) if element is None else Pattern("Array", (element, ndim))
+    if element is None and ndim is not Any:
+        return Array(wc_type(dtype), ndim)
+    return Pattern("Array", (wc_type(dtype) if element is None else element, AnyType if ndim is Any else ndim))
 
 
 class fixedarray:
@@ -64,13 +73,56 @@ class fixedarray:
         return f"wp.fixedarray(dtype={getattr(self.dtype, '__name__', self.dtype)}, shape={self.shape})"
 
 
-class ArrayAnnotation:
-    """An array type as an annotation: the `dtype` as the user wrote it and the number of dimensions."""
+class Annotation:
+    """An array type as an annotation: the `dtype` as the user wrote it, and the number of dimensions or `Any`.
+
+    Annotations of one type are equal, and make unions as classes do.
+    """
 
     __slots__ = ("dtype", "ndim")
 
-    def __init__(self, dtype: Any, ndim: int = 1):
-        self.dtype, self.ndim = dtype, check_ndim(ndim)
+    def __init__(self, dtype: Any, ndim: Any = 1):
+        self.dtype, self.ndim = dtype, ndim if ndim is Any else check_ndim(ndim)
+
+    @property
+    def _element(self) -> Any:
+        """The type of the elements, or what stands in its place."""
+        found = type_or_none(self.dtype)
+        return self.dtype if found is None else found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Annotation):
+            return NotImplemented
+        return (type(self), self._element, self.ndim) == (type(other), other._element, other.ndim)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._element, self.ndim))
+
+    def __or__(self, other: Any) -> Any:
+        return typing.Union[self, other]  # noqa: UP007 - this is what `|` does
+
+    def __ror__(self, other: Any) -> Any:
+        return typing.Union[other, self]  # noqa: UP007
+
+    def __call__(self, *args: Any, **kwargs: Any) -> typing.NoReturn:
+        """Refuse: annotations make no arrays. (Unions of Python 3.10 take only what can be called.)"""
+        raise TypeError(f"{self!r} is an annotation: make an array with wp.array(data, dtype=...)")
+
+    def _spelt(self, name: str) -> str:
+        element = self._element
+        if isinstance(element, (Type, Pattern, TypeVar)):
+            prefix = "wp." if isinstance(element, (Scalar, Packed)) else ""
+            shown = prefix + spell_pattern(element)
+        else:
+            shown = str(element)
+        dimensions = "" if self.ndim in (1, Any) else f"{self.ndim}d"
+        return f"wp.{name}{dimensions}[{shown}{', Any' if self.ndim is Any else ''}]"
+
+
+class ArrayAnnotation(Annotation):
+    """`wp.array[float]`, `wp.array2d[wp.vec3]`, `wp.array[float, Any]`."""
+
+    __slots__ = ()
 
     @classmethod
     def from_subscript(cls, item: Any, ndim: int = 1) -> ArrayAnnotation:
@@ -86,18 +138,5 @@ class ArrayAnnotation:
         """The array type; a pattern where the dtype is left open."""
         return array_type(self.dtype, self.ndim)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ArrayAnnotation):
-            return NotImplemented
-        return (self.dtype, self.ndim) == (other.dtype, other.ndim)
-
-    def __hash__(self) -> int:
-        return hash((self.dtype, self.ndim))
-
     def __repr__(self) -> str:
-        try:
-            t = wc_type(self.dtype)
-            name = f"wp.{SCALAR_CLASSES[t].__name__}" if isinstance(t, Scalar) else getattr(self.dtype, "__name__", "?")
-        except TypeError:
-            name = str(self.dtype)
-        return f"wp.array{'' if self.ndim == 1 else f'{self.ndim}d'}[{name}]"
+        return self._spelt("array")

@@ -220,6 +220,8 @@ def spell_pattern(pattern) -> str:
     if isinstance(pattern, Pattern) and pattern.head in ("Array", "Indexed"):
         dtype, ndim = pattern.params
         head = pattern.head.lower().replace("indexed", "indexedarray")
+        if not isinstance(ndim, int):
+            return f"{head}[{spell_pattern(dtype)}, {ndim}]"
         return f"{head}{f'{ndim}d' if ndim != 1 else ''}[{spell_pattern(dtype)}]"
     return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, int)) else spell(pattern)
 

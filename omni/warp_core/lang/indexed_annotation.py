@@ -9,37 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from . import generics
-from .arrays import check_ndim
+from .arrays import Annotation, array_type
 from .generics import Pattern
 from .types import Array, Struct, Type, indexed, indexed_array
 from .values.scalars import int32
-from .values.type_registry import python_type, register_maker, wc_type
+from .values.type_registry import python_type, register_maker
 
 __all__ = ["IndexedAnnotation"]
 
 
-class IndexedAnnotation:
-    """`wp.indexedarray[float]`: the `dtype` as the user wrote it and the number of dimensions."""
+class IndexedAnnotation(Annotation):
+    """`wp.indexedarray[float]`, `wp.indexedarray2d[wp.vec3]`."""
 
-    __slots__ = ("dtype", "ndim")
-
-    def __init__(self, dtype: Any, ndim: int = 1):
-        self.dtype, self.ndim = dtype, check_ndim(ndim)
+    __slots__ = ()
 
     @property
     def __wc_type__(self) -> Type | Pattern:
         return indexed_pattern(self.dtype, self.ndim)
 
     def __repr__(self) -> str:
-        return f"wp.{indexed_name(self.ndim)}[{getattr(self.dtype, '__name__', self.dtype)}]"
+        return self._spelt("indexedarray")
 
 
-def indexed_pattern(dtype: Any, ndim: int) -> Type | Pattern:
-    """The type of an indexed array; a pattern where `dtype` is `typing.Any`."""
-    if dtype is Any:
-        return Pattern("Indexed", (generics.Any, ndim))
-    return indexed(Array(wc_type(dtype), ndim))
+def indexed_pattern(dtype: Any, ndim: Any) -> Type | Pattern:
+    """The type of an indexed array; a pattern where `array_type` is one."""
+    found = array_type(dtype, ndim)
+    if isinstance(found, Pattern):
+        return Pattern("Indexed", found.params)
+    assert isinstance(found, Array)
+    return indexed(found)
 
 
 def indexed_name(ndim: int) -> str:

@@ -396,19 +396,19 @@ def type_repr(t: Any) -> str:
 
 
 def type_ctype(t: Any) -> Any:
-    """Return the type of `ctypes` for values of a type: an array of numbers for composite ones.
+    """Return the type of `ctypes` for values of a type: an array of numbers for composite ones, a C struct for structs.
 
     Args:
         t: a type.
 
     Raises:
-        TypeError: If `t` is not the type of a number, or composite.
+        TypeError: If `t` is not the type of a number or struct, or composite.
 
     >>> import ctypes
     >>> ctypes.sizeof(wp.types.type_ctype(wp.vec3))
     12
     """
     found = _required(t)
-    if not isinstance(found, (Scalar, Packed)):
-        raise TypeError(f"{t!r} has no type of ctypes; numpy_dtype() tells the layout of a struct")
+    if not isinstance(found, (Scalar, Packed, Struct)):
+        raise TypeError(f"{t!r} has no type of ctypes: numbers, vectors, matrices and structs have")
     return late("ctype_of")(found)

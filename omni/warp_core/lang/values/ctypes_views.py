@@ -1,11 +1,34 @@
-"""Vectors, matrices and numbers for `ctypes`: their C types, and values at addresses in memory."""
+"""Numbers, vectors, matrices and structs for `ctypes`: their C types, and values at addresses in memory.
+
+Memory of a vector or matrix itself is shared by `c_type.from_buffer(value)`.
+"""
 
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
-from ..types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Packed, Scalar
+from ..types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    MAX_NDIM,
+    U8,
+    U16,
+    U32,
+    U64,
+    Array,
+    Packed,
+    Scalar,
+    Struct,
+)
 
 _OF_SCALARS: dict[Scalar, Any] = {
     BOOL: ctypes.c_bool,
@@ -24,9 +47,26 @@ _OF_SCALARS: dict[Scalar, Any] = {
 }
 
 
-def ctype_of(t: Scalar | Packed) -> Any:
-    """The C type of a number, or the array of those of a composite type."""
-    return _OF_SCALARS[t.scalar] * t.count if isinstance(t, Packed) else _OF_SCALARS[t]
+class _ArrayDescriptor(ctypes.Structure):
+    """A member of a struct that is an array, as kernels see it."""
+
+    _fields_ = [
+        ("data", ctypes.c_uint64),
+        ("grad", ctypes.c_uint64),
+        ("shape", ctypes.c_int64 * MAX_NDIM),
+        ("strides", ctypes.c_int64 * MAX_NDIM),
+    ]
+
+
+@cache
+def ctype_of(t: Scalar | Packed | Struct) -> Any:
+    """Return the C type of a number, the array of those of a composite type, or a C struct of the members."""
+    if isinstance(t, Packed):
+        return _OF_SCALARS[t.scalar] * t.count
+    if isinstance(t, Struct):
+        members = [(name, _ArrayDescriptor if isinstance(m, Array) else ctype_of(m)) for name, m in t.fields]
+        return type(t.name, (ctypes.Structure,), {"_fields_": members})
+    return _OF_SCALARS[t]
 
 
 def value_at(cls: Any, address: int) -> Any:

@@ -31,6 +31,7 @@ __all__ = [  # noqa: RUF022 - in the order of their widths
     "bfloat16",
     "float32",
     "float64",
+    "handle",
 ]
 
 Number = semantics.Number
@@ -291,6 +292,9 @@ class uint64(_Integer):
 
     __slots__ = ()
     __wc_type__ = U64
+
+
+handle = uint64  # the type of ids of meshes, volumes and other structures, as later versions of warp-lang name it
 
 
 class float16(_Numeric):

@@ -145,6 +145,14 @@ class Components(_native.Value, metaclass=_native.ValueClass):
     def _flatten(value: Any) -> list[Any]:
         return list(value)
 
+    def to_list(self) -> list:
+        """Return the components as plain numbers; the rows of a matrix as lists."""
+        numbers = list(self._leaves())
+        if len(self._shape_) == 1:
+            return numbers
+        rows, columns = self._shape_
+        return [numbers[columns * i : columns * (i + 1)] for i in range(rows)]
+
     def __str__(self) -> str:
         return f"[{', '.join(str(x) for x in self._leaves())}]"
 
