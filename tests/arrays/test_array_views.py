@@ -260,8 +260,17 @@ def test_annotations():
 @pytest.mark.cpu
 def test_text():
     a = wp.array(NUMBERS[0])
-    assert repr(a) == "array(shape=(3, 4), dtype=float32)" and str(a) == str(NUMBERS[0])
-    assert repr(wp.zeros(2, dtype=wp.mat33d)) == "array(shape=(2,), dtype=mat33d)"
+    assert str(a) == str(NUMBERS[0])
+    shown = np.array2string(NUMBERS[0], separator=", ", prefix="array(")
+    assert repr(a) == f"array({shown}, dtype=float32, device=cpu)"
+    assert repr(wp.zeros(1, dtype=wp.mat22d)) == "array([[[0., 0.],\n        [0., 0.]]], dtype=mat22d, device=cpu)"
+    assert repr(wp.array([1.5], dtype=wp.bfloat16)) == "array([1.5], dtype=bfloat16, device=cpu)"
+    assert repr(
+        a[wp.array([1], dtype=int), 0]
+    ) == f"indexedarray([{NUMBERS[0, 1, 0]}], dtype=float32, device=cpu)".replace(".0]", ".]")
+    many = repr(wp.zeros((1000, 1000), dtype=int))
+    assert many.count("0") < 60 and many.endswith("]], shape=(1000, 1000), dtype=int32, device=cpu)")
+    assert repr(wp.array(dtype=wp.vec3)) == "array(shape=(0,), dtype=vec3f, device=cpu)"
     assert (a.size, a.ndim, a.capacity, str(a.device), a.pinned) == (12, 2, 48, "cpu", False)
 
 

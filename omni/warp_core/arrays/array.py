@@ -22,13 +22,14 @@ from ..dispatch.operation import Operation, Write, execute
 from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
-from ..lang.types import Array, Type
+from ..lang.types import BF16, Array, Type, element
 from ..lang.values.scalars import int32
 from . import array_data, dlpack, elements, grad_binding, keepalive, layouts, transfer
 from .accumulate import move_gradient
 from .array_operators import Arithmetic
+from .array_text import array_text
 from .attribute_hints import ForeignNames
-from .dtypes import Element, element_of
+from .dtypes import Element, bfloat16_numbers, element_of
 from .indexed_array import indexedarray
 from .interchange import Exchange, Memory
 from .layouts import Layout
@@ -589,11 +590,17 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        name = spell_pattern(open_type(self._open)) if self._element is None else self._element.name
-        return f"array(shape={self.shape}, dtype={name})"
+        if self._element is None:
+            return f"array(ndim={self.ndim}, dtype={spell_pattern(open_type(self._open))})"
+        return array_text("array", self._element.name, self.shape, self.device, self._shown)
 
     def __str__(self) -> str:
-        return repr(self) if self._element is None else str(self._numbers())
+        return repr(self) if self._element is None else str(self._shown())
+
+    def _shown(self) -> np.ndarray:
+        """The elements as numbers, also where NumPy has no such type."""
+        is_bits = element(self._require_element().type) is BF16
+        return bfloat16_numbers(self._numbers()) if is_bits else self._numbers()
 
 
 class _Dimensioned:

@@ -17,7 +17,7 @@ from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
 from . import keepalive
-from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, scalar_of_numpy
+from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, is_bfloat16, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
 from .keepalive import Refs
@@ -87,6 +87,8 @@ def _typed_element(data: Any) -> Element | None:
     """The element type of lists of typed scalars or structs, which NumPy cannot tell, and of arrays of structs."""
     if _is_array(data):
         return data._element if isinstance(data._element.type, Struct) or _scalar(data._element) is BF16 else None
+    if is_bfloat16(data):
+        return element(BF16)
     first = _first(data)
     return element(first.__wc_type__) if isinstance(first, (ScalarValue, StructValue)) else None
 
@@ -112,7 +114,10 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()
     if isinstance(data, np.ndarray):
-        return data.view(np.uint16) if data.dtype.name == "bfloat16" else data
+        if not is_bfloat16(data):
+            return data
+        bits = data.view(np.uint16)
+        return bits if wanted is None or _scalar(wanted) is BF16 else bfloat16_numbers(bits)
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
         raise RuntimeError(
             f"data: the {type(data).__name__} is in CUDA memory, but this machine has no usable GPU: "

@@ -23,6 +23,7 @@ from ..lang.types import I32, Type
 from ..lang.values.structs import descriptor_bytes
 from . import array_data, elements, keepalive, layouts, transfer
 from .array_operators import Arithmetic
+from .array_text import array_text
 from .dtypes import element_of
 
 __all__ = ["indexedarray", "indexedarray1d", "indexedarray2d", "indexedarray3d", "indexedarray4d"]
@@ -148,6 +149,8 @@ class indexedarray(Arithmetic):
         return self._data()._numbers()[self._places()]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("the elements of an indexed array need a copy, which copy=False forbids")
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def contiguous(self) -> Any:
@@ -277,8 +280,11 @@ class indexedarray(Arithmetic):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        name = "Any" if self.dtype is Any else getattr(self.dtype, "__name__", self.dtype)
-        return f"{indexed_name(self.ndim)}(shape={self.shape}, dtype={name})"
+        name = "Any" if self.dtype is Any else str(getattr(self.dtype, "__name__", self.dtype))
+        kind = indexed_name(self.ndim)
+        if self.data is None:
+            return f"{kind}(shape={self.shape}, dtype={name})"
+        return array_text(kind, name, self.shape, self.device, self.numpy)
 
     def __str__(self) -> str:
         return repr(self) if self.data is None else str(self.numpy())

@@ -101,7 +101,9 @@ class Exchange:
         transfer.share(self)
         return self._interface() | {"stream": dlpack.handle_of(self.device)}
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False and self.device.is_cuda:
+            raise ValueError(f"elements on {self.device} need a copy to become a NumPy array, which copy=False forbids")
         view = self._numbers() if copy else self.numpy()
         converted = dtype not in (None, view.dtype)
         if converted and copy is False:

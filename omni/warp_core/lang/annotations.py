@@ -44,6 +44,8 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
             return _PYTHON[annotation]
         if annotation.__module__ == "numpy" and annotation.__name__ in _NUMPY:
             return types.SCALAR_BY_KEY[_NUMPY[annotation.__name__]]
+        if (annotation.__module__, annotation.__name__) == ("ml_dtypes", "bfloat16"):  # JAX's type for NumPy arrays
+            return types.BF16
     if annotation is typing.Any:
         return generics.Any
     if isinstance(annotation, typing.TypeVar):
