@@ -76,6 +76,15 @@ bool place(PyObject* name, PyObject* value, Slots& slots) {
     return false;
 }
 
+// True for an integer, or a list of them: whatever else stands for `dim` is probably a forgotten one.
+bool is_extent(PyObject* dim) {
+    if (PyIndex_Check(dim)) return true;
+    if (!PyTuple_Check(dim) && !PyList_Check(dim)) return false;
+    nb::object items = nb::steal(PySequence_Fast(dim, ""));
+    PyObject** all = PySequence_Fast_ITEMS(items.ptr());
+    return std::all_of(all, all + PySequence_Fast_GET_SIZE(items.ptr()), [](PyObject* n) { return PyIndex_Check(n); });
+}
+
 // False if the call does not match the signature; the slow path then explains.
 bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Slots& slots) {
     if (nargs > kSlots) return false;
@@ -83,7 +92,7 @@ bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Slots& sl
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     for (Py_ssize_t i = 0; i < keywords; ++i)
         if (!place(PyTuple_GET_ITEM(kwnames, i), args[nargs + i], slots)) return false;
-    return slots[kKernel] && slots[kDim];
+    return slots[kKernel] && slots[kDim] && is_extent(slots[kDim]);
 }
 
 bool is_empty(PyObject* value) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -11,8 +14,32 @@ namespace {
 
 constexpr size_t kMaxPrinted = 64 << 20;
 
+// The fewest digits that give the number back, as Python writes them: 100.0, 1e-05, 1.5e+20.
+template <class T>
+std::string shortest(T x) {
+    if (std::isnan(x)) return "nan";
+    char text[64] = {};
+    char* end = std::to_chars(text, text + sizeof text - 1, x, std::chars_format::scientific).ptr;
+    std::string_view found(text, static_cast<size_t>(end - text));
+    size_t split = found.find('e');
+    if (split == std::string_view::npos) return std::string(found);  // an infinity
+    bool negative = found.front() == '-';
+    std::string digits(1, found[negative]);
+    if (split > size_t{2} + negative) digits += found.substr(2 + negative, split - 2 - negative);
+    int exponent = std::atoi(found.data() + split + 1);
+    std::string sign = negative ? "-" : "";
+    if (exponent < -4 || exponent >= 16) {
+        std::string whole = digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : "");
+        return sign + whole + std::string(found.substr(split));
+    }
+    if (exponent < 0) return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+    auto point = static_cast<size_t>(exponent) + 1;
+    if (digits.size() <= point) digits.append(point - digits.size(), '0').append("0");
+    return sign + digits.insert(point, ".");
+}
+
 // One operand in the form of `spec`: a conversion with its flags, width and precision.
-void append_slot(std::string& out, const std::string& spec, char conversion, uint64_t slot) {
+void append_slot(std::string& out, const std::string& spec, char conversion, bool single, uint64_t slot) {
     char text[4000];
     int n = 0;
     auto form = [&](const char* length) { return spec + length + conversion; };
@@ -24,6 +51,10 @@ void append_slot(std::string& out, const std::string& spec, char conversion, uin
         n = std::snprintf(text, sizeof text, form("ll").c_str(), static_cast<unsigned long long>(slot));
     } else if (std::strchr("feEgG", conversion)) {
         n = std::snprintf(text, sizeof text, form("").c_str(), std::bit_cast<double>(slot));
+    } else if (conversion == 'r') {
+        double x = std::bit_cast<double>(slot);
+        out += single ? shortest(static_cast<float>(x)) : shortest(x);
+        return;
     } else if (conversion == 's') {
         n = std::snprintf(text, sizeof text, form("").c_str(), slot ? "True" : "False");
     }
@@ -42,7 +73,7 @@ void append_formatted(std::string& out, std::string_view format, const uint64_t*
         if (format[at] == '%') {
             out.push_back('%');
         } else {
-            append_slot(out, std::string(format.substr(0, flags)), format[at], *slots++);
+            append_slot(out, std::string(format.substr(0, flags)), format[at], at > flags, *slots++);
         }
         format.remove_prefix(at + 1);
     }

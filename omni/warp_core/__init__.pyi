@@ -4012,7 +4012,7 @@ def expect_near(a: Any, b: Any, tolerance: Any = ...) -> Any:
         KernelError: the values differ by more, in a kernel in debug mode.
 
     >>> wp.expect_near(wp.vec2(1.0, 2.0), wp.vec2(1.0, 2.5), 0.25)
-    expect_near failed: [1, 2] and [1, 2.5] differ by more than 0.25
+    expect_near failed: [1.0, 2.0] and [1.0, 2.5] differ by more than 0.25
     """
 
 def floor(x: _Scalar1) -> _Scalar1:

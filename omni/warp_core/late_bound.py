@@ -16,6 +16,7 @@ ROWS = {
     "options_changed": ("launches.plans", "forget_current"),
     "load_kernels": ("launches.modules", "load_kernels"),
     "unload_kernels": ("launches.modules", "unload_kernels"),
+    "advance_queries": ("front.query_loops", "advance_queries"),
     "content_hash": ("front.content_hash", "digest"),
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),

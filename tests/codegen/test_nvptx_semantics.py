@@ -298,7 +298,8 @@ def test_output():
     numbers = [float(k) for k in range(16)]
     gpu = Gpu(_lowered(_shown))
     gpu.run([1.5, 65, tuple(numbers), (1 << 64) - 1, True], 1)
-    rows = "[" + ", ".join(f"{v:g}" for v in numbers) + "]"
+    rows = [", ".join(f"{v:g}" for v in numbers[i : i + 4]) for i in range(0, 16, 4)]
+    rows = "[" + ",\n ".join(f"[{row}]" for row in rows) + "]"
     text = f"1.5 65 True 100%\nA  1.50 18446744073709551615 41 False\n{rows} {rows} {rows}\n"
     assert "".join(gpu.printed) == text
     assert len(gpu.printed) == 4  # 48 numbers take two calls

@@ -223,30 +223,36 @@ def k(id: wp.uint64, p: wp.vec3, out: wp.array(dtype=int)):
         """\
 @wp.kernel
 def k(id: wp.uint64, p: wp.vec3):
-    for j in wp.hash_grid_query(id, p, 1.0):
+    query = wp.hash_grid_query(id, p, 1.0)
+    other = query
+    for j in other:
         pass
 """,
-        "wp.hash_grid_query(id, p, 1.0)",
+        "other",
         ["cannot be iterated", "`while wp.hash_grid_query_next(query, index):`"],
     ),
     "iterating_a_query_mesh": (
         """\
 @wp.kernel
 def k(id: wp.uint64, p: wp.vec3):
-    for j in wp.mesh_query_aabb(id, p, p):
+    query = wp.mesh_query_aabb(id, p, p)
+    other = query
+    for j in other:
         pass
 """,
-        "wp.mesh_query_aabb(id, p, p)",
+        "other",
         ["cannot be iterated", "`while wp.mesh_query_next(query, index):`"],
     ),
     "iterating_a_query_boxes": (
         """\
 @wp.kernel
 def k(id: wp.uint64, p: wp.vec3):
-    for j in wp.bvh_query_aabb(id, p, p):
+    query = wp.bvh_query_aabb(id, p, p)
+    other = query
+    for j in other:
         pass
 """,
-        "wp.bvh_query_aabb(id, p, p)",
+        "other",
         ["cannot be iterated", "`while wp.bvh_query_next(query, index):`"],
     ),
     "string": (

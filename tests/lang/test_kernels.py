@@ -431,7 +431,7 @@ def test_print_and_printf():
 
     assert "".join(run(k, 1, 1.5, -3, (1.0, 2.0, 3.0))).splitlines() == [
         "n is -3 and 1.5",
-        "[1, 2, 3];False!",
+        "[1.0, 2.0, 3.0];False!",
         "x=1.5",
         "-3  1.50 %",
     ]

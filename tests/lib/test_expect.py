@@ -6,12 +6,18 @@ import pytest
 
 import omni.warp_core as wp
 
+ROWS = "[[1.0, 2.0],\n [3.0, "
 NEAR = [
-    (wp.float16, 1.0, 1.5, "1 and 1.5 differ by more than 0.25"),
-    (wp.float64, 1.0, 1.5, "1 and 1.5 differ by more than 0.25"),
-    (wp.vec3, (1.0, 2.0, 3.0), (1.0, 2.0, 3.5), "[1, 2, 3] and [1, 2, 3.5] differ by more than 0.25"),
-    (wp.mat22d, (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 9.0), "[1, 2, 3, 4] and [1, 2, 3, 9] differ by more than 0.25"),
-    (wp.quat, (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0), "[0, 0, 0, 1] and [0, 0, 1, 1] differ by more than 0.25"),
+    (wp.float16, 1.0, 1.5, "1.0 and 1.5 differ by more than 0.25"),
+    (wp.float64, 1.0, 1.5, "1.0 and 1.5 differ by more than 0.25"),
+    (wp.vec3, (1.0, 2.0, 3.0), (1.0, 2.0, 3.5), "[1.0, 2.0, 3.0] and [1.0, 2.0, 3.5] differ by more than 0.25"),
+    (wp.mat22d, (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 9.0), f"{ROWS}4.0]] and {ROWS}9.0]] differ by more than 0.25"),
+    (
+        wp.quat,
+        (0.0, 0.0, 0.0, 1.0),
+        (0.0, 0.0, 1.0, 1.0),
+        "[0.0, 0.0, 0.0, 1.0] and [0.0, 0.0, 1.0, 1.0] differ by more than 0.25",
+    ),
 ]
 
 
@@ -59,7 +65,7 @@ def test_equal(t, capfd):
 def test_nothing_is_near_nan(capfd):
     wp.launch(near_kernel(float), dim=1, inputs=[wp.NAN, wp.NAN, 1.0])
     wp.synchronize()
-    assert capfd.readouterr().out == "expect_near failed: nan and nan differ by more than 1\n"
+    assert capfd.readouterr().out == "expect_near failed: nan and nan differ by more than 1.0\n"
 
 
 def test_debug_mode_fails(monkeypatch):
@@ -82,8 +88,8 @@ def test_threads_are_told_apart(capfd):
     assert lines == [
         "expect_eq failed: 1 is not 0",
         "expect_eq failed: 1 is not 0",
-        "expect_near failed: 2 and 0 differ by more than 1.5",
-        "expect_near failed: 3 and 0 differ by more than 1.5",
+        "expect_near failed: 2.0 and 0.0 differ by more than 1.5",
+        "expect_near failed: 3.0 and 0.0 differ by more than 1.5",
     ]
 
 
@@ -92,7 +98,7 @@ def test_python_scope(capsys):
     wp.expect_near(wp.vec2(1.0, 2.0), wp.vec2(1.0, 2.5), 0.25)
     wp.expect_eq(1, 2)
     assert capsys.readouterr().out == (
-        "expect_near failed: [1, 2] and [1, 2.5] differ by more than 0.25\nexpect_eq failed: 1 is not 2\n"
+        "expect_near failed: [1.0, 2.0] and [1.0, 2.5] differ by more than 0.25\nexpect_eq failed: 1 is not 2\n"
     )
     with pytest.raises(TypeError, match="works on floats, not on int32"):
         wp.expect_near(1, 2)

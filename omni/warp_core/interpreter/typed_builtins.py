@@ -12,7 +12,9 @@ from typing import Any
 from ..eager.intrinsics import same_type
 from ..lang import semantics
 from ..lang.registry import INTRINSICS
+from ..lang.types import Scalar
 from ..lang.values.scalars import ScalarValue, float32, int32
+from ..lang.values.structs import StructValue
 from ..lang.values.value_classes import Components
 
 
@@ -75,6 +77,31 @@ def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
     return quotient, a - quotient * b
 
 
+def _text(x: Any) -> Any:
+    """A value as compiled kernels print it: floats in the fewest digits of their type."""
+    if isinstance(x, StructValue):
+        return x._describe(_text)
+    if isinstance(x, (tuple, list)):
+        parts = [repr(i) if isinstance(i, str) else str(_text(i)) for i in x]
+        text = ", ".join(parts)
+        return f"[{text}]" if isinstance(x, list) else f"({text}{',' if len(parts) == 1 else ''})"
+    if not isinstance(x, Components):
+        return x
+    parts = [_number(x.__wc_type__.scalar, leaf) for leaf in x._leaves()]
+    if len(x._shape_) == 1:
+        return f"[{', '.join(parts)}]"
+    rows, columns = x._shape_
+    return "[" + ",\n ".join(f"[{', '.join(parts[columns * i : columns * (i + 1)])}]" for i in range(rows)) + "]"
+
+
+def _number(t: Scalar, value: Any) -> str:
+    return semantics.shortest(value, t) if t.is_float else str(value)
+
+
+def _print(*args: Any, **options: Any) -> None:
+    print(*map(_text, args), **options)
+
+
 REPLACED: dict[Any, Any] = {
     int: int32,
     float: float32,
@@ -87,4 +114,5 @@ REPLACED: dict[Any, Any] = {
     abs: _abs,
     round: _round,
     divmod: _divmod,
+    print: _print,
 }

@@ -22,7 +22,7 @@ Attributes, by operation:
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
   shuffle              how a thread finds the lane of its warp whose value it gets; SHUFFLE_KINDS
   libm                 function name
-  printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each
+  printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each, %r %hr (as Python)
   fail                 (kind, message) of the debug-mode failure to report; operands are values worth showing
   assert               message
   call                 the callee `Function`

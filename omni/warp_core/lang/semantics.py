@@ -9,8 +9,9 @@ Start with `evaluate`.
 from __future__ import annotations
 
 import math
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import c_float
 
 from .. import _native
@@ -239,6 +240,30 @@ def from_bits(bits: int, t: Scalar) -> Number:
     if t in _FLOAT_FORMAT:
         return struct.unpack("<" + _FLOAT_FORMAT[t], struct.pack("<" + _FORMAT[t.bits], bits))[0]
     return wrap(bits, t)
+
+
+def shortest(value: float, t: Scalar) -> str:
+    """Return the fewest digits that give back a number of type `t`, as Python writes floats."""
+    if t is F64 or value != value or value in (float("inf"), float("-inf")):
+        return repr(float(value))
+    texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+    return repr(float(next(text for text in texts if convert(float(text), F32) == value)))
+
+
+_CONVERSION = re.compile(r"%(?:%|([-+ 0#]*\d*(?:\.\d+)?)(hh|h|ll|l|z)?([a-zA-Z]))")
+
+
+def formatted(text: str, values: Sequence[Number]) -> str:
+    """Return the text that a kernel prints; `%r` is a float64 in the fewest digits, `%hr` a smaller float."""
+    rest = iter(values)
+
+    def shown(m: re.Match) -> str:
+        if not m[3]:
+            return "%"
+        value = next(rest)
+        return shortest(value, F32 if m[2] else F64) if m[3] == "r" else f"%{m[1]}{m[3]}" % value
+
+    return _CONVERSION.sub(shown, text)
 
 
 BINARY: dict[str, Callable] = {

@@ -13,6 +13,7 @@ import os
 import threading
 from types import CodeType, FrameType
 
+from ..late_bound import late
 from .errors import CompileError, Diagnostic, Place, Span
 from .source_recovery import lines_of
 
@@ -123,7 +124,7 @@ class Source:
             raise self._missing()
         if node.name != self._code.co_name:  # several definitions on one line
             raise self._missing()
-        return node
+        return late("advance_queries")(node)
 
     def at_parameter(self, name: str, message: str, helps: str = "") -> Diagnostic:
         """The report that the type of a parameter is missing or unknown."""

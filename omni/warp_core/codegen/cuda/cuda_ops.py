@@ -329,7 +329,8 @@ def printed_pieces(text: str) -> list[tuple[str, str]]:
         if len(kinds) == _PRINTED:
             pieces.append((piece, kinds))
             piece = kinds = ""
-        piece += f"%{m[1]}{'ll' if m[2] in _WIDE else ''}{m[2]}"
+        conversion = "g" if m[2] == "r" else m[2]  # vprintf cannot tell how many digits a number needs
+        piece += f"%{m[1]}{'ll' if m[2] in _WIDE else ''}{conversion}"
         kinds += m[2]
     return [*pieces, (piece + text[at:], kinds)]
 

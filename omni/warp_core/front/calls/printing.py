@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.generics import spell
-from ...lang.types import BOOL, I32, SCALAR_BY_KEY, Packed, Scalar, Struct
+from ...lang.types import BOOL, F64, I32, SCALAR_BY_KEY, Mat, Packed, Scalar, Struct
 from ..context import Context
 from ..values import FormattedString, Front, Static, TupleValue
 from .calls import Call, handles, loaded
@@ -18,7 +18,9 @@ from .calls import Call, handles, loaded
 def _spec(t: Scalar) -> str:
     if t is BOOL:
         return "%s"
-    return "%g" if t.is_float else "%d" if t.kind == "int" else "%u"
+    if t.is_float:
+        return "%r" if t is F64 else "%hr"
+    return "%d" if t.kind == "int" else "%u"
 
 
 def printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
@@ -29,17 +31,38 @@ def printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         shown = [_formatted(cx, i, spec, node) for i, spec in zip(x.items, x.specs)]
         return "".join(p for p, _ in shown), [v for _, vs in shown for v in vs]
     if isinstance(x, TupleValue):
-        parts = [printed(cx, i, node) for i in x.items]
-        return f"({', '.join(p for p, _ in parts)})", [v for _, vs in parts for v in vs]
+        parts = [_in_tuple(cx, i, node) for i in x.items]
+        text, values = ", ".join(p for p, _ in parts), [v for _, vs in parts for v in vs]
+        if isinstance(node, ast.List):
+            return f"[{text}]", values
+        return f"({text}{',' if len(parts) == 1 else ''})", values
     v = cx.materialise(x, node, "something to print")
     t = v.type
     if isinstance(t, Scalar):
         return _spec(t), [v]
     if isinstance(t, (Packed, Struct)):
-        types = [t.scalar] * t.count if isinstance(t, Packed) else [ft for _, ft in t.fields]
-        parts = [printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(len(types))]
-        return f"[{', '.join(p for p, _ in parts)}]", [w for _, ws in parts for w in ws]
+        count = t.count if isinstance(t, Packed) else len(t.fields)
+        parts = [printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(count)]
+        return _joined(t, [p for p, _ in parts]), [w for _, ws in parts for w in ws]
     raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
+
+
+def _in_tuple(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
+    """As `printed`, but text with quotes."""
+    if isinstance(x, Static) and isinstance(x.obj, str):
+        return repr(x.obj).replace("%", "%%"), []
+    return printed(cx, x, node)
+
+
+def _joined(t: Packed | Struct, parts: list[str]) -> str:
+    """The text of a value of these members, as `str` gives it."""
+    if isinstance(t, Struct):
+        lines = (f"\t{name}={part},\n".replace("\n", "\n\t")[:-1] for name, part in zip(t.index, parts))
+        return f"{t.name}(\n{''.join(lines)})"
+    if isinstance(t, Mat):
+        rows = (", ".join(parts[i : i + t.cols]) for i in range(0, t.count, t.cols))
+        return "[" + ",\n ".join(f"[{row}]" for row in rows) + "]"
+    return f"[{', '.join(parts)}]"
 
 
 _SPEC = re.compile(r"([+ 0#]*\d*(?:\.\d+)?)([dfeEgG])")

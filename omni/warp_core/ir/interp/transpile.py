@@ -34,6 +34,7 @@ _BASE: dict[str, Any] = {
     "_prod": math.prod,
     "_nan": math.nan,
     "_evaluate": semantics.evaluate,
+    "_formatted": semantics.formatted,
     "_convert": semantics.convert,
     "_bits_of": semantics.bits_of,
     "_from_bits": semantics.from_bits,
@@ -252,7 +253,7 @@ class _Writer:
         self._lines.append(f"{indent}{name} = _atomic({kind!r}, {t}, {access}, {', '.join(operands)})")
 
     def _printf(self, op: Operation, owner: Operation | None, indent: str) -> None:
-        self._lines.append(f"{indent}_c.out.append({op.attr!r} % {_tuple(self._use(op.args))})")
+        self._lines.append(f"{indent}_c.out.append(_formatted({op.attr!r}, {_tuple(self._use(op.args))}))")
 
     def _assert(self, op: Operation, owner: Operation | None, indent: str) -> None:
         (cond,) = self._use(op.args)

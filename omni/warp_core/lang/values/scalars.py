@@ -152,10 +152,11 @@ class ScalarValue(_native.Number):
         return f"{type(self).__name__}({self.value!r})"
 
     def __str__(self) -> str:
-        return str(self.value)
+        t = self.__wc_type__
+        return semantics.shortest(self.value, t) if t.is_float else str(self.value)
 
     def __format__(self, spec: str) -> str:
-        return format(self.value, spec)
+        return format(self.value, spec) if spec else str(self)
 
     def __hash__(self) -> int:
         return hash(self.value)

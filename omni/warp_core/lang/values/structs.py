@@ -128,7 +128,15 @@ class StructValue:
         return self._describe(str)
 
     def _describe(self, text: Any) -> str:
-        lines = (f"{name}={text(getattr(self, name))},".replace("\n", "\n\t") for name in self.__wc_type__.index)
+        """The fields, float32 in the fewest digits: `0.01`, not the float64 nearest to that."""
+        lines = []
+        for name, t in self.__wc_type__.fields:
+            value = getattr(self, name)
+            if isinstance(t, Scalar) and t.is_float and isinstance(value, float):
+                shown = semantics.shortest(value, t)
+            else:
+                shown = text(value)
+            lines.append(f"{name}={shown},".replace("\n", "\n\t"))
         return f"{self.__wc_type__.name}(\n" + "".join(f"\t{line}\n" for line in lines) + ")"
 
 
