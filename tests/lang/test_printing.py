@@ -1,4 +1,4 @@
-"""What `print` in kernels shows: numbers as CPython writes them, or NumPy for float32, and values as `str` does."""
+"""`print` in kernels shows numbers as CPython writes them, or NumPy for float32, and values as `str` does."""
 
 from __future__ import annotations
 
