@@ -8,6 +8,7 @@ plays the frames and prints what was written.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import sys
@@ -16,8 +17,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
+import simulated_bundles as bundles
 import tomllib
 from pxr import Usd
+from simulated_bundles import Contents, Type, ogn_name
 
 # -- modules of Kit ---------------------------------------------------------------------------------------------------
 
@@ -25,6 +28,7 @@ LOG: list[str] = []
 SETTINGS: dict[str, object] = {}
 MENUS: dict[str, list] = {}
 WINDOWS: list[Window] = []
+TEXTURES: dict[str, list] = {}
 COMPUTING: list[Node] = []
 ENABLED = 1
 
@@ -49,6 +53,16 @@ class Nothing:
 
     def __exit__(self, *details):
         return None
+
+
+class DynamicTextureProvider:
+    """omni.ui.DynamicTextureProvider."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def set_bytes_data(self, data, sizes):
+        TEXTURES[self.name] = [hashlib.sha256(bytes(data)).hexdigest(), sizes]
 
 
 class Subscription:
@@ -132,13 +146,24 @@ def install(windows: bool) -> None:
     module("omni.ext", IExt=IExt)
     module("omni.usd", get_context=lambda name="": USD, StageEventType=SimpleNamespace(OPENED=2, CLOSED=4))
     module("omni.graph")
-    module("omni.graph.core", Database=object, ExecutionAttributeState=SimpleNamespace(DISABLED=0, ENABLED=ENABLED))
+    controller = SimpleNamespace(attribute_type=Type)
+    states = SimpleNamespace(DISABLED=0, ENABLED=ENABLED)
+    module("omni.graph.core", Database=object, ExecutionAttributeState=states, Controller=controller)
     module("omni.graph.action", get_interface=ActionInterface)
     if windows:
         label = lambda text, **style: WINDOWS[-1].labels.append(text)  # noqa: E731
         alignment = SimpleNamespace(LEFT_TOP=0)
+        texture = DynamicTextureProvider
         boxes = dict.fromkeys(("VStack", "HStack", "ScrollingFrame"), Nothing)
-        module("omni.ui", Window=Window, Label=label, Button=button, Alignment=alignment, **boxes)
+        module(
+            "omni.ui",
+            Window=Window,
+            Label=label,
+            Button=button,
+            Alignment=alignment,
+            DynamicTextureProvider=texture,
+            **boxes,
+        )
         item = lambda **fields: SimpleNamespace(**fields)  # noqa: E731
         remove = lambda items, menu: [MENUS[menu].remove(entry) for entry in items]  # noqa: E731
         add = lambda items, menu: MENUS.setdefault(menu, []).extend(items)  # noqa: E731
@@ -213,17 +238,6 @@ SCALARS = {
     "double": np.float64,
     "timecode": np.float64,
 }
-SDF = {"point3f": "pointf[3]", "color3f": "colorf[3]", "vector3f": "vectorf[3]", "normal3f": "normalf[3]"}
-
-
-class Type:
-    """og.Type, by its name."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def get_ogn_type_name(self):
-        return self.name
 
 
 class Attribute:
@@ -246,20 +260,32 @@ class Attribute:
 
 
 def empty(kind):
+    if kind == "bundle":
+        return Contents()
     base, array = kind.removesuffix("[]"), kind.endswith("[]")
     name, _, count = base.rstrip("]").partition("[")
     scalar = SCALARS.get(name) or {"h": np.float16, "f": np.float32, "d": np.float64}.get(name[-1:])
     if scalar is None or name in ("token", "string", "path", "bundle", "target", "any"):
         return [] if array else ""
-    shape = (int(count),) if count else ()
+    shape = () if not count else (int(count),) * 2 if name in ("matrixd", "frame") else (int(count),)
     return np.zeros((0, *shape), scalar) if array else np.zeros(shape, scalar) if shape else scalar(0)
 
 
-def ogn_name(sdf):
-    base, array = sdf.removesuffix("[]"), "[]" if sdf.endswith("[]") else ""
-    if base in SDF:
-        return SDF[base] + array
-    return f"{base[:-1]}[{base[-1]}]{array}" if base[-1:] in "234" and base[:-1] in SCALARS else base + array
+def typed(kind, default):
+    """A default of a description as Kit has it, NumPy for tuples and arrays."""
+    nothing = empty(kind)
+    if default is None or default == []:
+        return nothing
+    return np.array(default, nothing.dtype) if isinstance(nothing, np.ndarray) else default
+
+
+def bundle_sources(relationship):
+    """The outputs that a relationship leads to, in either form: </G/node.outputs_x> or </G/node/outputs_x>."""
+    found = []
+    for path in relationship.GetTargets():
+        if path.name.startswith("outputs_"):
+            found.append(path.GetParentPath().AppendProperty(path.name.replace("_", ":", 1)))
+    return found
 
 
 class Node:
@@ -270,7 +296,9 @@ class Node:
         for port in ("inputs", "outputs", "state"):
             for name, entry in body.get(port, {}).items():
                 kind = entry["type"] if isinstance(entry["type"], str) else "any"
-                default = entry.get("default", empty(kind))
+                default = typed(kind, entry.get("default"))
+                if kind == "bundle" and port == "outputs":
+                    default = Contents(bundles.Bundle())
                 self.attributes[f"{port}:{name}"] = Attribute(f"{port}:{name}", kind, default, False)
         for authored in prim.GetAuthoredProperties():
             name = authored.GetName()
@@ -284,10 +312,13 @@ class Node:
         if name not in self.attributes:
             kind = ogn_name(str(authored.GetTypeName())) if is_attribute else "target"
             self.attributes[name] = Attribute(name, kind, empty(kind), True)
+        if self.attributes[name].kind == "bundle" or (not is_attribute and bundle_sources(authored)):
+            self.attributes[name].sources += bundle_sources(authored)
+            return
         value = authored.Get() if is_attribute else [str(path) for path in authored.GetTargets()]
         if value is not None:
-            array = self.attributes[name].kind.endswith("[]")
-            self.attributes[name].value = np.array(value) if array else value
+            is_plain = isinstance(value, (bool, int, float, str, list))
+            self.attributes[name].value = value if is_plain else np.array(value)
 
     def get_prim_path(self):
         return str(self.prim.GetPath())
@@ -374,6 +405,18 @@ class Stock:
             held = self.written.get((prim, name), {}) if np.isnan(time) else {}
             value = held[max(held)] if held else source.Get(self.frame if np.isnan(time) else time)
             self._set(node, "outputs:value", ogn_name(str(source.GetTypeName())), np.array(value))
+        elif kind == "ReadPrimsV2":
+            made = bundles.read_prims(self.stage, values["inputs:prims"], self.frame)
+            self._set(node, "outputs:primsBundle", "bundle", Contents(made))
+        elif kind == "WritePrimsV2":
+            names = values.get("inputs:attrNamesToExport", "*") if "inputs:attrNamesToExport" in values else "*"
+            given = values["inputs:primsBundle"].bundle
+            for prim, name, value in bundles.written_prims(given, values["inputs:prims"], names) if names else ():
+                self.written.setdefault((prim, name), {})[self.frame] = np.array(value)
+            self._set(node, "outputs:execOut", "execution", ENABLED)
+        elif kind == "GetCameraPosition":
+            position = bundles.camera_position(self.stage, values["inputs:primPath"], self.frame)
+            self._set(node, "outputs:position", "pointd[3]", position)
         elif kind == "WritePrimAttribute":
             key = values["inputs:prim"][0], values["inputs:name"]
             self.written.setdefault(key, {})[self.frame] = np.array(values["inputs:value"])
@@ -394,6 +437,12 @@ class Stock:
         attribute.kind, attribute.value = kind, value
 
 
+def own_type(name):
+    """The type of the extension that a scene of omni.warp means: Kit has no aliases, so such scenes are renamed."""
+    last = name.removeprefix("omni.warp.").removeprefix("Warp").removeprefix("Ogn")
+    return f"omni.warp_core.{last}" if name.startswith("omni.warp.") else name
+
+
 class Player:
     """Evaluates the graphs of a stage: push graphs in order of their data, Action Graphs from their events."""
 
@@ -404,7 +453,7 @@ class Player:
             if prim.GetTypeName() != "OmniGraphNode":
                 continue
             kind = prim.GetAttribute("node:type").Get()
-            kind = {"omni.warp.WarpKernel": "omni.warp_core.Kernel"}.get(kind, kind)
+            kind = own_type(kind)
             body, cls = extension.types.get(kind, ({}, None))
             path = str(prim.GetPath())
             self.nodes[path], self.kinds[path] = Node(prim, body, cls), kind.rpartition(".")[2] if cls is None else ""
@@ -502,6 +551,7 @@ def main(root, scene, options):
 
     result = {"errors": errors, "written": written, "types": sorted(extension.types), "menus": menus, "log": LOG}
     result["labels"] = [text for window in WINDOWS for text in window.labels]
+    result["textures"] = TEXTURES
     result |= {"windows": len(WINDOWS), "menus_left": sum(map(len, MENUS.values())), "home": omni.warp_core.__file__}
     print(json.dumps(result))
 
