@@ -30,6 +30,7 @@ ROWS = {
     "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
     "check_untracked": ("interop.untracked", "check_untracked"),
     "play_graphs": ("nodes.play.graph_player", "open_player"),
+    "work_on_kit_stage": ("nodes.scene.kit_stage", "work_on_kit_stage"),
     "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),
     "matrix_product": ("algo.matmul", "product"),

@@ -19,7 +19,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import simulated_bundles as bundles
 import tomllib
-from pxr import Usd
+from pxr import Sdf, Usd
 from simulated_bundles import Contents, Type, ogn_name
 
 # -- modules of Kit ---------------------------------------------------------------------------------------------------
@@ -109,6 +109,18 @@ class UsdContext:
 USD = UsdContext()
 
 
+class Timeline:
+    """omni.timeline's interface."""
+
+    time = 0.0
+
+    def get_current_time(self):
+        return self.time
+
+
+TIMELINE = Timeline()
+
+
 class IExt:
     """omni.ext.IExt."""
 
@@ -145,6 +157,7 @@ def install(windows: bool) -> None:
     module("carb.settings", get_settings=lambda: settings)
     module("omni.ext", IExt=IExt)
     module("omni.usd", get_context=lambda name="": USD, StageEventType=SimpleNamespace(OPENED=2, CLOSED=4))
+    module("omni.timeline", get_timeline_interface=lambda: TIMELINE)
     module("omni.graph")
     controller = SimpleNamespace(attribute_type=Type)
     states = SimpleNamespace(DISABLED=0, ENABLED=ENABLED)
@@ -317,6 +330,7 @@ class Node:
             return
         value = authored.Get() if is_attribute else [str(path) for path in authored.GetTargets()]
         if value is not None:
+            value = value.GetValue() if isinstance(value, Sdf.TimeCode) else value
             is_plain = isinstance(value, (bool, int, float, str, list))
             self.attributes[name].value = value if is_plain else np.array(value)
 
@@ -351,7 +365,8 @@ class Port:
 
     def __getattr__(self, name):
         try:
-            return self._find(name).value
+            found = self._find(name)
+            return [Sdf.Path(path) for path in found.value] if found.kind == "target" else found.value
         except StopIteration:
             raise AttributeError(name) from None
 
@@ -422,6 +437,18 @@ class Stock:
             self.written.setdefault(key, {})[self.frame] = np.array(values["inputs:value"])
             self._set(node, "outputs:execOut", "execution", ENABLED)
 
+    def take_session(self, frame):
+        """Note the values that nodes have written to the session layer."""
+        layer = self.stage.GetSessionLayer()
+
+        def visit(path):
+            if path.IsPropertyPath() and (spec := layer.GetAttributeAtPath(path)) and spec.HasDefaultValue():
+                value = spec.default
+                value = value.path if isinstance(value, Sdf.AssetPath) else np.array(value)
+                self.written.setdefault((str(path.GetPrimPath()), path.name), {})[frame] = value
+
+        layer.Traverse("/", visit)
+
     def _clock(self, node):
         time = self.frame / self.fps
         start = self.stage.GetStartTimeCode() / self.fps
@@ -464,6 +491,7 @@ class Player:
 
     def play(self, frame):
         self.stock.frame = frame
+        TIMELINE.time = frame / self.stock.fps
         self.done = set()
         for path, node in self.nodes.items():
             graph = node.prim.GetParent().GetAttribute("evaluator:type").Get()
@@ -540,9 +568,10 @@ def main(root, scene, options):
             node.attributes["inputs:device"].value = "cpu"
     for frame in range(*options["frames"]):
         player.play(frame)
+        player.stock.take_session(frame)
     errors = {path: node.errors for path, node in player.nodes.items() if node.errors}
     written = {
-        f"{prim}.{name}": {frame: value.tolist() for frame, value in frames.items()}
+        f"{prim}.{name}": {f: v if isinstance(v, str) else v.tolist() for f, v in frames.items()}
         for (prim, name), frames in player.stock.written.items()
     }
     menus = sum(map(len, MENUS.values()))

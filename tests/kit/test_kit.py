@@ -1,5 +1,6 @@
 """The packaged extension in a simulated Kit: it starts, asks, plays scenes with the numbers of the host, and ends."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pxr import Usd
+from PIL import Image
+from pxr import Sdf, Usd, Vt
 
 from omni.warp_core.nodes.play.player import Player, Settings
 from tools import extension
@@ -82,7 +84,8 @@ def kit(packaged, tmp_path):
     return run
 
 
-PLAYED = sorted(path.stem for path in SCENES.glob("*.usda"))
+IN_THE_PLAYER = {"aim"}  # its Optimize node walks through the graph of the player
+PLAYED = sorted({path.stem for path in SCENES.glob("*.usda")} - IN_THE_PLAYER)
 
 
 @pytest.mark.parametrize("name", PLAYED)
@@ -98,14 +101,29 @@ def test_scenes_play_as_in_the_headless_host(kit, packaged, tmp_path, name):
     for path, frames in found["written"].items():
         attribute = stage.GetAttributeAtPath(path)
         for frame, value in frames.items():
-            held = attribute.Get(float(frame))
-            if isinstance(held, str):
-                assert value == held, path
-            else:
-                np.testing.assert_array_equal(np.array(value, np.float32), np.array(held, np.float32), err_msg=path)
-    assert {path.partition(".")[0] for path in found["written"]} == {
-        path.partition(".")[0] for path in player.host.store.prims_written()
-    }
+            _require_equal(path, value, attribute.Get(float(frame)))
+    told = {path.partition(".")[0] for path in found["written"]}
+    assert told == {path.partition(".")[0] for path in player.host.store.prims_written()}
+    for texture, (digest, sizes) in found["textures"].items():
+        last = Image.open(tmp_path / f"out.{texture}.0003.png")
+        assert list(last.size) == sizes and hashlib.sha256(last.tobytes()).hexdigest() == digest
+    assert bool(found["textures"]) == (name == "texture")
+
+
+def _require_equal(path, value, held):
+    """Compare a value in Kit, as JSON has it, with the value of the headless host."""
+    if isinstance(held, Sdf.AssetPath):
+        assert Path(value).read_bytes() == Path(held.resolvedPath).read_bytes(), path
+    elif isinstance(held, (str, Vt.TokenArray)):
+        assert value == (held if isinstance(held, str) else list(held)), path
+    else:
+        held = [(*q.imaginary, q.real) for q in held] if isinstance(held, (Vt.QuathArray, Vt.QuatfArray)) else held
+        np.testing.assert_array_equal(np.array(value, np.float64), np.array(held, np.float64), err_msg=path)
+
+
+def test_a_node_that_needs_the_player_says_so(kit):
+    (error,) = kit(SCENES / "aim.usda", frames=[1, 2], answer="Run this time")["errors"].values()
+    assert "only the player" in error[0]
 
 
 def test_nothing_runs_without_consent(kit, small):

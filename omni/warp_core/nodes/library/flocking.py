@@ -20,7 +20,7 @@ from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import Bundle, item
 from .contacts import at_least_zero
 from .device_launch import device_of, on_device
-from .prim_bundles import require_room
+from .prim_bundles import on_stage, require_room
 
 STEPS_PER_SECOND = 60
 UNNAMED = "boid"  # in the path of prims that fly where `prims` names none
@@ -92,6 +92,7 @@ class FlockState:
         self.writer = PrimWriter()
 
 
+@on_stage
 def flock(db: Any) -> None:
     """Compute Sample Prim Flocking. Raises GraphError."""
     state, inputs, device = db.per_instance_state, db.inputs, device_of(db)

@@ -103,6 +103,8 @@ def backward(db: Any) -> None:
 
 def _found(db: Any, path: str) -> Attribute:
     """Return the attribute of another node of the graph by its path. Raises GraphError."""
+    if not hasattr(db, "host"):
+        raise GraphError("only the player can go back through the nodes of a graph: use omni-warp play, or wp.usd.play")
     name, _, attribute = path.partition(".")
     graph = db.node.get_graph()
     full = name if name.startswith("/") else f"{db.node.path.rpartition('/')[0]}/{name}"

@@ -10,7 +10,7 @@ from ..graph.attribute import GraphError
 from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import Bundle, Item, item
-from .prim_bundles import require_room
+from .prim_bundles import on_stage, require_room
 
 # Inputs of one element for each copy: the type that the attribute of the same name has in USD.
 _EACH = {
@@ -30,6 +30,7 @@ class InstanceWriter(PrimWriter):
         self.items: dict[str, tuple[np.ndarray, int, Item]] = {}
 
 
+@on_stage
 def write(db: Any) -> None:
     """Compute Write Instances. Raises GraphError."""
     path, inputs, store, state = one_target(db, "prim"), db.inputs, db.host.store, db.per_instance_state

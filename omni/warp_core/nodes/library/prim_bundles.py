@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from ...late_bound import late
 from ...usd.polygons import triangulate
 from ..graph import execution
 from ..graph.attribute import GraphError
@@ -144,6 +146,19 @@ def moved(points: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndar
     except np.linalg.LinAlgError:
         raise GraphError("inputs:transform cannot be inverted; a scale in it is 0") from None
     return (points @ matrix[:3, :3] + matrix[3, :3]).astype(np.float32)
+
+
+def on_stage(work: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Give the work of a node the stage as `db.host.store`: that of the play, or in Kit that which is open."""
+
+    @wraps(work)
+    def with_stage(db: Any) -> None:
+        if hasattr(db, "host"):
+            work(db)
+        else:
+            late("work_on_kit_stage")(db, work)
+
+    return with_stage
 
 
 def run(db: Any, work: Callable[[Any], None]) -> bool:

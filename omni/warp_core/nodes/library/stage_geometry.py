@@ -16,7 +16,7 @@ from ..stock.prims.prim_readers import PrimReader
 from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import EMPTY, Bundle, Item, item
 from .bundle_exchange import input_bundle
-from .prim_bundles import array_of, find_prim, give, triangles_of, world_matrix
+from .prim_bundles import array_of, find_prim, give, on_stage, triangles_of, world_matrix
 
 # By kind of prim: the outputs that a reader has, with the attribute and the type of each.
 _READ = {
@@ -52,6 +52,7 @@ class GeometryReader:
         self.prim = EMPTY
 
 
+@on_stage
 def read_mesh(db: Any) -> None:
     """Compute Read Mesh."""
     state, prim = db.per_instance_state, _read(db, "Mesh")
@@ -60,11 +61,13 @@ def read_mesh(db: Any) -> None:
         state.prim = prim
 
 
+@on_stage
 def read_points(db: Any) -> None:
     """Compute Read Points."""
     _read(db, "Points")
 
 
+@on_stage
 def read_curves(db: Any) -> None:
     """Compute Read Curves."""
     state, prim = db.per_instance_state, _read(db, "BasisCurves")
@@ -100,11 +103,13 @@ def _put(db: Any, name: str, value: np.ndarray) -> None:
         setattr(db.outputs, name, value)
 
 
+@on_stage
 def write_mesh(db: Any) -> None:
     """Compute Write Mesh."""
     _write(db, "Mesh")
 
 
+@on_stage
 def write_points(db: Any) -> None:
     """Compute Write Points."""
     _write(db, "Points")

@@ -25,7 +25,7 @@ from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_readers import timecode
 from ..values.bundles import Bundle, Item, item
 from .device_launch import compute, device_of, on_device
-from .prim_bundles import find_prim, points_of, require_bundle, triangles_of, world_matrix
+from .prim_bundles import find_prim, on_stage, points_of, require_bundle, triangles_of, world_matrix
 from .volume_surface import MOST_NODES
 
 _CLASSES = {"unknown": "unknown", "levelSet": "level set", "fogVolume": "fog"}
@@ -58,6 +58,7 @@ class HeldField:
         self.made_of: tuple = ()
 
 
+@on_stage
 def read(db: Any) -> None:
     """Compute Read Volume. Raises GraphError."""
     path, at, store = one_target(db, "prim"), timecode(db), db.host.store
@@ -151,6 +152,7 @@ def _give(db: Any, field: np.ndarray, size: np.ndarray, transform: np.ndarray) -
     outputs.data = field.ravel()
 
 
+@on_stage
 def write(db: Any) -> None:
     """Compute Write Volume. Raises GraphError."""
     inputs, store, path = db.inputs, db.host.store, one_target(db, "prim")

@@ -38,7 +38,7 @@ class _Written:
         self.held: Any = None
 
 
-def _get(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
+def value_at(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
     """Return the value of an attribute as NumPy has it, None if it has none. Raises GraphError."""
     with unraised_errors() as errors:
         try:
@@ -100,7 +100,7 @@ class StageStore:
         if key in self._static:
             return self._static[key]
         source, kind = self.attribute(path, name)
-        value = _get(source, self.now if timecode is None else Usd.TimeCode(timecode))
+        value = value_at(source, self.now if timecode is None else Usd.TimeCode(timecode))
         if value is None:
             raise GraphError(f"{path}.{name} has no value")
         result = (kind, coerce(value, kind))
@@ -272,7 +272,7 @@ class StageStore:
 
     def _scene_or_none(self, path: str, name: str) -> Value:
         try:
-            return _get(self.attribute(path, name)[0], self.now)
+            return value_at(self.attribute(path, name)[0], self.now)
         except GraphError:
             return None
 

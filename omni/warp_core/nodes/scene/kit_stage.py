@@ -1,0 +1,208 @@
+"""The open stage of a Kit application for nodes that read and write prims. Start with `work_on_kit_stage`.
+
+Results go to the session layer, as values without time. A read without a time code sees them; a read at a time code
+sees the stage without its session layer, as in a play. Kit's Fabric has its own copy of the stage, of which these nodes
+know nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from pxr import Sdf, Usd
+
+from ...usd.numpy_conversion import to_usd
+from ...usd.output_layer import SampleLayer
+from ...usd.stage import frame_rate, time_code_rate
+from ..graph.node_graph import GraphError, Host, Log
+from ..values.attribute_types import AttributeType
+from ..values.attribute_values import Value, coerce
+from .stage_values import StageStore, value_at
+
+
+class KitStore(StageStore):
+    """A store that others may write beside: it remembers no value."""
+
+    def __init__(self, stage: Usd.Stage, log: Log, scale: float):
+        super().__init__(stage, log, scale)
+        self._authored = Usd.Stage.Open(stage.GetRootLayer(), None, stage.GetPathResolverContext())
+        self._looks = 0
+
+    def read(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
+        """Type and value now, or of the stage without its session layer at `timecode`. Raises GraphError."""
+        source, kind = self.attribute(path, name)
+        time = self.now
+        if timecode is not None:
+            source, time = self._authored.GetAttributeAtPath(source.GetPath()), Usd.TimeCode(float(timecode))
+        value = value_at(source, time) if source else None
+        if value is None:
+            raise GraphError(f"{path}.{name} has no value")
+        return kind, coerce(value, kind)
+
+    def changes_of(self, path: str) -> int:
+        """Return another number at each call, as others may have written to the prim."""
+        self._looks += 1
+        return self._looks
+
+
+class SessionWriter(SampleLayer):
+    """Writes results to the session layer of a stage, and files to a folder of their own."""
+
+    def __init__(self, stage: Usd.Stage):
+        super().__init__()
+        self._stage = stage
+        self._folder = ""
+
+    def define(self, prim: str, type_name: str) -> None:
+        """Do nothing: the store has made the prim."""
+
+    def declare(self, prim: str, name: str, type_name: str, uniform: bool = False, interpolation: str = "") -> Sdf.Path:
+        """Make an attribute exist; return its path."""
+        path = Sdf.Path(prim).AppendProperty(name)
+        with Usd.EditContext(self._stage, self._stage.GetSessionLayer()):
+            attribute = self._stage.GetAttributeAtPath(path)
+            if not attribute:
+                owner = self._stage.GetPrimAtPath(prim)
+                attribute = owner.CreateAttribute(name, Sdf.ValueTypeNames.Find(type_name), False)
+            if interpolation:
+                attribute.SetMetadata("interpolation", interpolation)
+        return path
+
+    def show(self, prim: str, visible: bool) -> None:
+        """Do nothing: the store has removed a prim that goes."""
+
+    def block(self, prim: str, name: str) -> None:
+        """Do nothing: the store has removed the attribute."""
+
+    def set_uniform(self, prim: str, name: str, type_name: str, value: Any) -> None:
+        """Store a value."""
+        self.set(prim, name, type_name, value, 0.0)
+
+    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
+        """Store a value."""
+        path = self.declare(prim, name, type_name)
+        with Usd.EditContext(self._stage, self._stage.GetSessionLayer()):
+            self._stage.GetAttributeAtPath(path).Set(value)
+
+    def relate(self, prim: str, name: str, targets: Sequence[str]) -> None:
+        """Do nothing: the store has set the targets."""
+
+    def attach(
+        self,
+        name: str,
+        places: Sequence[tuple[str, str]],
+        frame: int,
+        extension: str,
+        write: Callable[[str], None],
+    ) -> None:
+        """Write a file for asset attributes, in a temporary folder."""
+        self._folder = self._folder or tempfile.mkdtemp(prefix="omni_warp_core-")
+        target = os.path.join(self._folder, f"{name}.{frame:04d}{extension}")
+        write(target)
+        for prim, attribute in places:
+            self.set(prim, attribute, "asset", to_usd(target, "asset"), frame)
+
+
+class _KitStage:
+    """A stage that Kit has open, as a host for nodes."""
+
+    def __init__(self, stage: Usd.Stage):
+        self.stage, self.rate = stage, frame_rate(stage)
+        self.host = Host(Log(lambda text: None))
+        self.host.store = KitStore(stage, self.host.log, time_code_rate(stage) / self.rate)
+        self.output = SessionWriter(stage)
+
+    def begin(self, seconds: float) -> None:
+        """Let the clock of the nodes be the timeline's."""
+        self.host.store.frame = self.host.timeline.frame = round(seconds * self.rate)
+
+
+_open: _KitStage | None = None
+
+
+def work_on_kit_stage(db: Any, work: Callable[[Any], None]) -> None:
+    """Do the work of a node on the stage that Kit has open. Raises GraphError if it has none."""
+    global _open
+    from omni.usd import get_context  # type: ignore[import-not-found, import-untyped]
+
+    stage = get_context().get_stage()
+    if stage is None:
+        raise GraphError("no stage is open, and this node reads or writes prims")
+    if _open is None or _open.stage != stage:
+        _open = _KitStage(stage)
+    _open.begin(_seconds())
+    try:
+        work(_StageDatabase(db, _open.host))
+    finally:
+        _open.host.store.flush(_open.output)
+
+
+def _seconds() -> float:
+    import omni.timeline as timeline  # type: ignore[import-not-found, import-untyped]
+
+    return float(timeline.get_timeline_interface().get_current_time())
+
+
+class _StageDatabase:
+    """A database of Kit with a `host`, for the code of nodes that read and write prims."""
+
+    def __init__(self, db: Any, host: Host):
+        self._db, self.host = db, host
+        self.inputs, self.outputs, self.node = _Inputs(db.inputs), _Outputs(db), _Node(db)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+
+class _Inputs:
+    """Inputs whose targets are texts, as the player gives them."""
+
+    def __init__(self, inputs: Any):
+        self._inputs = inputs
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inputs, name)
+        return tuple(map(str, value)) if isinstance(value, list) else value
+
+
+class _Outputs:
+    """Outputs that take arrays of any length: Kit wants to know the length first."""
+
+    def __init__(self, db: Any):
+        self.__dict__["_db"] = db
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db.outputs, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        outputs = self._db.outputs
+        if not name.endswith("_size") and self._is_array(name):
+            setattr(outputs, f"{name}_size", len(value))
+        setattr(outputs, name, value)
+
+    def _is_array(self, name: str) -> bool:
+        kind = self._db.node.get_attribute(f"outputs:{name}").get_resolved_type()
+        return str(kind.get_ogn_type_name()).endswith("[]")
+
+
+class _Node:
+    """A node of Kit with the questions that nodes of the player may ask."""
+
+    def __init__(self, db: Any):
+        self._db = db
+
+    @property
+    def path(self) -> str:
+        """The path of the node."""
+        return str(self._db.node.get_prim_path())
+
+    def find(self, port: str, name: str) -> None:
+        """Return None: no node of ours asks for an attribute that it does not have in Kit."""
+
+    def get_attribute(self, name: str) -> Any:
+        """Return an output with its `value`."""
+        return SimpleNamespace(value=getattr(self._db.outputs, name.partition(":")[2]))
