@@ -89,7 +89,7 @@ THIRD_PARTY = {
 }
 # What a function may import: frameworks that may be missing, and parts that most processes never need.
 LATE = {"difflib", "pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
-LATE_HOSTS = ("omni.graph.", "omni.kit.", "omni.usd", "omni.ui")  # there inside a Kit application only
+LATE_HOSTS = ("omni.graph.", "omni.kit.", "omni.usd", "omni.ui", "omni.timeline")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",

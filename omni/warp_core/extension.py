@@ -7,13 +7,18 @@ optional: an application without them has the nodes all the same.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from .kit.consent_gate import ConsentGate
 from .kit.dialog import ask_in_window
 from .kit.menu import Menu
+from .kit.property_panel import PropertyPanel
+from .kit.samples import Samples
 from .nodes.extensions.kit_modules import StandIn
+
+MENU = "/exts/omni.warp_core/enable_menu"
 
 try:
     from omni.ext import IExt as _Base  # type: ignore[import-not-found]
@@ -31,28 +36,37 @@ def _part(name: str) -> ModuleType | None:
 
 
 class WarpCoreExtension(_Base):  # type: ignore[misc]
-    """Life of the extension in Kit: the consent gate and the menu, from start to end."""
+    """Life of the extension in Kit: the consent gate, the menu, the panel and the samples, from start to end."""
 
     ext_id: Any = None
     _gate: ConsentGate | None = None
-    _menu: Menu | None = None
+    _parts: tuple[Any, ...] = ()
 
     def on_startup(self, ext_id: str) -> None:
         """Start what this application has the parts for."""
         self.ext_id = ext_id
-        usd, carb_settings, ui, menus = map(_part, ("omni.usd", "carb.settings", "omni.ui", "omni.kit.menu.utils"))
+        carb_settings = _part("carb.settings")
+        settings = carb_settings.get_settings() if carb_settings is not None else None
+        usd, ui = _part("omni.usd"), _part("omni.ui")
         if usd is not None:
-            settings = carb_settings.get_settings() if carb_settings is not None else None
             self._gate = ConsentGate(usd, settings, ask_in_window(ui) if ui is not None else None)
-        if menus is not None and self._gate is not None:
-            self._menu = Menu(menus, self._review)
+            self._parts = (self._gate,)
+        if self._gate is not None and (settings is None or settings.get(MENU) is not False):
+            self._start("omni.kit.menu.utils", lambda menus: Menu(menus, self._review))
+        self._start("omni.graph.ui", PropertyPanel)
+        self._start("omni.kit.browser.sample", Samples)
+
+    def _start(self, name: str, make: Callable[[Any], Any]) -> None:
+        """Start a part that needs a module of Kit, if this application has the module."""
+        found = _part(name)
+        if found is not None:
+            self._parts = (*self._parts, make(found))
 
     def on_shutdown(self) -> None:
         """Undo what `on_startup` did, in reverse order."""
-        for part in (self._menu, self._gate):
-            if part is not None:
-                part.close()
-        self._menu = self._gate = self.ext_id = None
+        for part in reversed(self._parts):
+            part.close()
+        self._parts, self._gate, self.ext_id = (), None, None
 
     def _review(self) -> None:
         usd = _part("omni.usd")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import json
 import sys
 import weakref
@@ -53,6 +54,71 @@ class Nothing:
 
     def __exit__(self, *details):
         return None
+
+
+class Settings:
+    """carb.settings' interface."""
+
+    def get(self, path):
+        return SETTINGS.get(path)
+
+    def subscribe_to_node_change_events(self, path, function):
+        WATCHED[path] = function
+        return path
+
+    def unsubscribe_to_change_events(self, watch):
+        del WATCHED[watch]
+
+
+class ComputeNodeWidget:
+    """omni.graph.ui.ComputeNodeWidget."""
+
+    def __init__(self):
+        self.templates = []
+
+    @staticmethod
+    def get_instance():
+        return PANEL
+
+    def add_template_path(self, path):
+        self.templates.append(path)
+
+    def remove_template_path(self, path):
+        self.templates.remove(path)
+
+
+class LayoutFrame:
+    """CustomLayoutFrame of omni.kit.property.usd, with groups as lists of names."""
+
+    def __init__(self, hide_extra=False):
+        LAYOUT.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *details):
+        return None
+
+    def apply(self, props):
+        return LAYOUT
+
+
+class LayoutGroup(LayoutFrame):
+    """CustomLayoutGroup."""
+
+    def __init__(self, title):
+        LAYOUT.append([title])
+
+
+def layout_property(name, label):
+    """CustomLayoutProperty."""
+    LAYOUT[-1].append(name)
+
+
+PANEL = ComputeNodeWidget()
+LAYOUT: list[list[str]] = []
+SAMPLES: dict[str, str] = {}
+WATCHED: dict[str, object] = {}
 
 
 class DynamicTextureProvider:
@@ -151,7 +217,7 @@ def install(windows: bool) -> None:
     import omni
 
     sys.modules.setdefault("omni", omni)
-    settings = SimpleNamespace(get=SETTINGS.get)
+    settings = Settings()
     logs = {f"log_{level}": LOG.append for level in ("info", "warn", "error", "verbose")}
     module("carb", **logs)
     module("carb.settings", get_settings=lambda: settings)
@@ -182,6 +248,17 @@ def install(windows: bool) -> None:
         add = lambda items, menu: MENUS.setdefault(menu, []).extend(items)  # noqa: E731
         module("omni.kit")
         module("omni.kit.menu")
+        module("omni.graph.ui", ComputeNodeWidget=ComputeNodeWidget)
+        module("omni.kit.browser")
+        module(
+            "omni.kit.browser.sample",
+            register_sample_folder=SAMPLES.__setitem__,
+            unregister_sample_folder=SAMPLES.pop,
+        )
+        module("omni.kit.property")
+        module("omni.kit.property.usd")
+        parts = {"CustomLayoutFrame": LayoutFrame, "CustomLayoutGroup": LayoutGroup}
+        module("omni.kit.property.usd.custom_layout_helper", CustomLayoutProperty=layout_property, **parts)
         module("omni.kit.menu.utils", MenuItemDescription=item, add_menu_items=add, remove_menu_items=remove)
 
 
@@ -304,7 +381,8 @@ def bundle_sources(relationship):
 class Node:
     """og.Node: its attributes, from the description and from the prim."""
 
-    def __init__(self, prim, body, cls):
+    def __init__(self, prim, body, cls, type_name):
+        self.type_name = type_name
         self.prim, self.cls, self.attributes, self.errors = prim, cls, {}, []
         for port in ("inputs", "outputs", "state"):
             for name, entry in body.get(port, {}).items():
@@ -483,7 +561,10 @@ class Player:
             kind = own_type(kind)
             body, cls = extension.types.get(kind, ({}, None))
             path = str(prim.GetPath())
-            self.nodes[path], self.kinds[path] = Node(prim, body, cls), kind.rpartition(".")[2] if cls is None else ""
+            self.nodes[path], self.kinds[path] = (
+                Node(prim, body, cls, kind),
+                kind.rpartition(".")[2] if cls is None else "",
+            )
         for node in self.nodes.values():
             for attribute in node.prim.GetAuthoredAttributes():
                 for source in attribute.GetConnections():
@@ -551,6 +632,20 @@ class Player:
             COMPUTING.pop()
 
 
+def layouts(player):
+    """The property panel of each node that has a template, as Kit finds them: by the name of the file."""
+    found = {}
+    for file in map(Path, PANEL.templates):
+        spec = importlib.util.spec_from_file_location("template", file)
+        template = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(template)
+        for path, node in player.nodes.items():
+            if node.type_name == file.stem.removeprefix("template_"):
+                props = [SimpleNamespace(prop_name=name) for name in node.attributes]
+                found[path] = [list(group) for group in template.CustomLayout(None).apply(props)]
+    return found
+
+
 def main(root, scene, options):
     """Enable the extension, open the scene, answer the dialog, play, and print what was written and what was said."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
@@ -575,12 +670,15 @@ def main(root, scene, options):
         for (prim, name), frames in player.stock.written.items()
     }
     menus = sum(map(len, MENUS.values()))
+    started = {"templates": list(PANEL.templates), "samples": dict(SAMPLES), "watched": list(WATCHED)}
+    started["layout"] = layouts(player)
     extension.disable()
+    started["left"] = [*PANEL.templates, *SAMPLES, *WATCHED]
     import omni.warp_core
 
     result = {"errors": errors, "written": written, "types": sorted(extension.types), "menus": menus, "log": LOG}
     result["labels"] = [text for window in WINDOWS for text in window.labels]
-    result["textures"] = TEXTURES
+    result |= {"textures": TEXTURES} | started
     result |= {"windows": len(WINDOWS), "menus_left": sum(map(len, MENUS.values())), "home": omni.warp_core.__file__}
     print(json.dumps(result))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tomllib
 from PIL import Image
 from pxr import Sdf, Usd, Vt
 
@@ -132,6 +133,39 @@ def test_nothing_runs_without_consent(kit, small):
     assert found["windows"] == 1 and "SHA-256" in found["labels"][0] and "def k(a" in found["labels"][0]
     assert (found["menus"], found["menus_left"]) == (1, 0)
     assert "omni.warp_core.Kernel" in found["types"]
+
+
+def test_start_up_is_undone(kit, packaged, small):
+    found = kit(small, answer="Run this time")
+    assert found["samples"] == {str(packaged / "data" / "scenes"): "Omni Warp Core"}
+    assert found["templates"] == [str(packaged / "ogn" / "template_omni.warp_core.Kernel.py")]
+    assert found["watched"] == ["/exts/omni.warp_core/trust_all_code"] and found["menus"] == 1
+    assert found["left"] == [] and found["menus_left"] == 0
+    assert kit(small, settings={"/exts/omni.warp_core/enable_menu": False})["menus"] == 0
+
+
+def test_the_panel_has_the_parameters_of_the_kernel_in_a_group(kit, small):
+    groups = kit(small, answer="Run this time")["layout"]["/G/kernel"]
+    assert [group[0] for group in groups] == ["Code", "Threads", "Run", "Parameters", "State"]
+    assert groups[0][1:3] == ["inputs:codeProvider", "inputs:codeStr"]
+    assert groups[3][1:] == ["outputs:a"] and groups[4][1:] == ["state:diagnostics", "state:status"]
+    shown = [name for group in groups for name in group[1:]]
+    assert len(shown) == len(set(shown)), "each property is shown once"
+
+
+def test_the_manifest_is_complete(packaged):
+    manifest = tomllib.loads((packaged / "config" / "extension.toml").read_text("utf-8"))
+    package = manifest["package"]
+    assert {"version", "title", "description", "category", "keywords", "authors"} <= package.keys()
+    for key in ("readme", "changelog", "icon", "preview_image"):
+        assert (packaged / package[key]).is_file(), key
+    assert all((packaged / page).is_file() for page in manifest["documentation"]["pages"])
+    assert package["writeTarget"]["platform"] and package["python"]["import_mode"] == "SingleThreaded"
+    assert "omni.graph" in manifest["dependencies"], "without it Kit looks for no Python nodes"
+    with_windows = {name for name in manifest["dependencies"] if "ui" in name.split(".") or ".kit." in name}
+    assert all(manifest["dependencies"][name].get("optional") for name in with_windows)
+    assert manifest["fswatcher"]["patterns"]["exclude"], "or regenerated databases reload the extension for ever"
+    assert manifest["settings"]["exts"]["omni.warp_core"]["trust_all_code"] is False and manifest["test"]
 
 
 def test_consent_is_remembered(kit, small):

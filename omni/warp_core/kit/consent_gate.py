@@ -27,8 +27,11 @@ class ConsentGate:
     """Asks when a stage opens. `close` undoes everything."""
 
     def __init__(self, usd: Any, settings: Any, ask: Callable[[str, Callable[[bool], None]], None] | None):
-        self._usd, self._ask = usd, ask
-        consented_code.allow_everything(bool(settings.get(TRUST)) if settings is not None else False)
+        self._usd, self._ask, self._settings = usd, ask, settings
+        self._watch = None
+        self._take_setting()
+        if hasattr(settings, "subscribe_to_node_change_events"):
+            self._watch = settings.subscribe_to_node_change_events(TRUST, lambda *event: self._take_setting())
         context = usd.get_context()
         stream = context.get_stage_event_stream()
         self._subscription = stream.create_subscription_to_pop(self._on_event, name="omni.warp_core consent")
@@ -37,7 +40,13 @@ class ConsentGate:
     def close(self) -> None:
         """Stop listening, and let no code run any longer that was not agreed to."""
         self._subscription = None
+        if self._watch is not None:
+            self._settings.unsubscribe_to_change_events(self._watch)
         consented_code.allow_everything(False)
+
+    def _take_setting(self) -> None:
+        """Let all code run, or only what the user agreed to, as the setting says now."""
+        consented_code.allow_everything(bool(self._settings.get(TRUST)) if self._settings is not None else False)
 
     def look(self, stage: Any) -> None:
         """Ask about the code in a stage that has no consent yet."""
