@@ -14,6 +14,8 @@ import numpy as np
 from make_scenes import GraphWriter, add_camera, new_stage
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
+import omni.warp_core as wp
+
 BOX = [0, 1, 3, 2, 4, 6, 7, 5, 0, 4, 5, 1, 2, 3, 7, 6, 0, 2, 6, 4, 1, 5, 7, 3]
 EXEC = "execOut"
 
@@ -526,7 +528,155 @@ def aim(folder: Path, count: int = 60) -> None:
     stage.Save()
 
 
-SCENES = (cloth, grains, flock, texture, melting, spiral, meadow, puff, aim)
+SHORE = """\
+# Waves that run over a sheet, higher while the script lets them.
+
+@wp.kernel
+def shore(rest: wp.array(dtype=wp.vec3), time: float, height: float, points: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    p = rest[i]
+    a = wp.sin(1.7 * p[0] - 2.6 * time) + 0.6 * wp.sin(1.1 * p[0] + 1.9 * p[2] - 2.0 * time)
+    points[i] = wp.vec3(p[0], height * a * wp.smoothstep(-4.0, 1.0, p[0]), p[2])
+"""
+
+
+def lagoon(folder: Path, size: int = 121) -> None:
+    """Balls that bounce over a sheet: Read Mesh, Write Mesh, Read Points, Write Points."""
+    stage = new_stage(folder / "lagoon.usda", (1, 48))
+    x, z = np.meshgrid(np.linspace(-4, 4, size), np.linspace(-4, 4, size), indexing="ij")
+    corner = (np.arange(size - 1)[:, None] * size + np.arange(size - 1)).ravel()
+    faces = np.stack([corner, corner + 1, corner + size + 1, corner + size], -1)
+    flat = np.stack([x.ravel(), 0 * x.ravel(), z.ravel()], -1)
+    mesh(stage, "/World/Sheet", flat, [4] * len(faces), faces.ravel().tolist(), (0.1, 0.2, 0.3))
+    random = np.random.default_rng(2)
+    balls = UsdGeom.Points.Define(stage, "/World/Balls")
+    start = random.uniform((-3.5, 1.0, -3.5), (3.5, 4.0, 3.5), (160, 3))
+    balls.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(start.astype(np.float32)))
+    balls.CreateWidthsAttr([0.22])
+    balls.CreateDisplayColorAttr([(0.85, 0.45, 0.15)])
+    add_camera(stage, (6.5, 5.2, 9.5), (0, 0.3, 0), 31)
+    graph = wp.nodes.GraphBuilder(stage, "/World/Graph")
+    clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+    sheet = graph.node("sheet", "omni.warp_core.ReadMesh", prim="/World/Sheet", usdTimecode=1.0)
+    points = {"inputs:rest": "point3f[]", "outputs:points": "point3f[]"}
+    shore = graph.kernel("shore", SHORE, attributes=points, height=0.22)
+    ramp = graph.kernel("ramp", preset="ramp", low=-0.3, high=0.35, lower=(0.0, 0.03, 0.1), upper=(0.1, 0.4, 0.45))
+    write = graph.node("write", "omni.warp_core.WriteMesh", prim="/World/Sheet")
+    drops = graph.node("balls", "omni.warp_core.ReadPoints", prim="/World/Balls", usdTimecode=1.0)
+    bounce = graph.kernel("bounce", preset="bounce", spring=0.85)
+    fall = graph.node("fall", "omni.warp_core.WritePoints", prim="/World/Balls")
+    for source, target in (
+        (f"{sheet}.outputs:points", f"{shore}.inputs:rest"),
+        (f"{clock}.outputs:time", f"{shore}.inputs:time"),
+        (f"{shore}.outputs:points", f"{ramp}.inputs:points"),
+        (f"{shore}.outputs:points", f"{write}.inputs:points"),
+        (f"{ramp}.outputs:colors", f"{write}.inputs:colors"),
+        (f"{drops}.outputs:points", f"{bounce}.inputs:x"),
+        (f"{bounce}.outputs:x", f"{fall}.inputs:points"),
+    ):
+        graph.connect(source, target)
+    stage.Save()
+
+
+def pebble(folder: Path, n: int = 32) -> None:
+    """The surface of a grid in a file, at a threshold that goes up and down: Read Volume, Mesh From Volume."""
+    stage = new_stage(folder / "pebble.usda", (1, 48))
+    x, y, z = np.meshgrid(*[np.linspace(-1, 1, n)] * 3, indexing="ij")
+    cells = np.sin(7 * x) * np.cos(7 * y) + np.sin(7 * y) * np.cos(7 * z) + np.sin(7 * z) * np.cos(7 * x)
+    field = np.maximum(np.sqrt(x * x + y * y + z * z) - 0.85, np.abs(cells) / 7 - 0.06).astype(np.float32)
+    volume = wp.Volume.load_from_numpy(field, (-1, -1, -1), 2 / (n - 1), 1.0, device="cpu")
+    wp.usd.write_volume(stage, "/World/Stone", {"distance": volume}, file="pebble_stone.nvdb", codec="blosc")
+    UsdGeom.Imageable(stage.GetPrimAtPath("/World/Stone")).MakeInvisible()
+    empty(stage, "/World/Shape", "Mesh", (0.72, 0.55, 0.35))
+    add_camera(stage, (2.1, 1.5, 2.5), (0, -0.03, 0), 34)
+    graph = wp.nodes.GraphBuilder(stage, "/World/Graph")
+    clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+    stone = graph.node("stone", "omni.warp_core.ReadVolume", prim="/World/Stone", field="distance")
+    pulse = graph.kernel("pulse", PULSE)
+    surface = graph.node("surface", "omni.warp_core.MeshFromVolume")
+    write = graph.node("write", "omni.graph.nodes.WritePrimsV2", prims="/World/Shape")
+    graph.connect(f"{clock}.outputs:time", f"{pulse}.inputs:time")
+    graph.connect(f"{stone}.outputs:data", f"{pulse}.inputs:data")
+    graph.connect(f"{pulse}.outputs:moved", f"{surface}.inputs:data")
+    for name in ("dim1", "dim2", "dim3", "size", "transform"):
+        graph.connect(f"{stone}.outputs:{name}", f"{surface}.inputs:{name}")
+    graph.connect(f"{surface}.outputs:mesh", f"{write}.inputs:primsBundle")
+    stage.Save()
+
+
+PULSE = """\
+# Moves the surface of a field of distances in and out.
+
+@wp.kernel
+def pulse(data: wp.array(dtype=float), time: float, moved: wp.array(dtype=float)):
+    i = wp.tid()
+    moved[i] = data[i] + 0.04 * wp.sin(3.1416 * time) - 0.02
+"""
+HILLS = """\
+# The sum of the heights of a landscape at some places; its gradient is the slope at each.
+
+@wp.kernel
+def hills(places: wp.array(dtype=wp.vec3), shift: float, total: wp.array(dtype=float)):
+    i = wp.tid()
+    p = places[i]
+    h = wp.sin(1.3 * p[0] + shift) * wp.cos(1.1 * p[2]) + 0.4 * wp.sin(2.3 * p[2] - 0.7 * p[0])
+    wp.atomic_add(total, 0, h)
+"""
+HAIRS = """\
+# A curve from each place, uphill.
+
+@wp.kernel
+def hairs(places: wp.array(dtype=wp.vec3), slope: wp.array(dtype=wp.float64), points: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    p = places[i]
+    way = wp.vec3(float(slope[3 * i]), 0.0, float(slope[3 * i + 2]))
+    points[2 * i] = p
+    points[2 * i + 1] = p + 0.16 * way + wp.vec3(0.0, 0.05 * wp.length(way), 0.0)
+"""
+WIND = """\
+import math
+
+def compute(db):
+    db.outputs.shift = 2.0 * math.sin(0.5 * db.inputs.time)
+"""
+
+
+def slope(folder: Path, size: int = 30) -> None:
+    """The slope of a landscape as curves: Backward, Script."""
+    stage = new_stage(folder / "slope.usda", (1, 48))
+    ground(stage, 3.2, (0.16, 0.18, 0.20))
+    x, z = np.meshgrid(np.linspace(-3, 3, size), np.linspace(-3, 3, size), indexing="ij")
+    places = np.stack([x.ravel(), np.full(x.size, 0.02), z.ravel()], -1).astype(np.float32)
+    hair = UsdGeom.BasisCurves.Define(stage, "/World/Hairs")
+    hair.CreateTypeAttr("linear")
+    hair.CreateCurveVertexCountsAttr([2] * len(places))
+    hair.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.repeat(places, 2, axis=0)))
+    hair.CreateWidthsAttr([0.035])
+    hair.SetWidthsInterpolation("constant")
+    hair.CreateDisplayColorAttr([(0.90, 0.55, 0.20)])
+    add_camera(stage, (3.2, 4.6, 5.2), (0, 0, 0.1), 30)
+    graph = wp.nodes.GraphBuilder(stage, "/World/Graph")
+    clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+    wind = graph.node("wind", "omni.warp_core.Script", script=WIND)
+    graph.attribute(wind, "inputs:time", "double")
+    graph.attribute(wind, "outputs:shift", "float")
+    hills = graph.kernel("hills", HILLS, attributes={"outputs:total": "float"}, places=places)
+    back = graph.node("slope", "omni.warp_core.Backward", parameter=f"{hills}.inputs:places")
+    hairs = graph.kernel("hairs", HAIRS, attributes={"inputs:points:length": "int"}, places=places)
+    graph.set(f"{hairs}.inputs:points:length", 2 * len(places))
+    write = graph.node("write", "omni.graph.nodes.WritePrimAttribute", prim="/World/Hairs", name="points")
+    for source, target in (
+        (f"{clock}.outputs:time", f"{wind}.inputs:time"),
+        (f"{wind}.outputs:shift", f"{hills}.inputs:shift"),
+        (f"{hills}.outputs:total", f"{back}.inputs:loss"),
+        (f"{back}.outputs:gradient", f"{hairs}.inputs:slope"),
+        (f"{hairs}.outputs:points", f"{write}.inputs:value"),
+    ):
+        graph.connect(source, target)
+    stage.Save()
+
+
+SCENES = (cloth, grains, flock, texture, melting, spiral, meadow, puff, aim, lagoon, pebble, slope)
 
 
 def main() -> None:

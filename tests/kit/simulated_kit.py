@@ -366,7 +366,9 @@ def typed(kind, default):
     nothing = empty(kind)
     if default is None or default == []:
         return nothing
-    return np.array(default, nothing.dtype) if isinstance(nothing, np.ndarray) else default
+    if isinstance(nothing, (np.ndarray, np.generic)):
+        return np.array(default, nothing.dtype)[()]  # also of "nan" and "inf"
+    return default
 
 
 def bundle_sources(relationship):

@@ -1,5 +1,6 @@
 """The sample scenes of simulations, volumes, copies, curves and fits, played for some frames."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from pxr import Usd, UsdGeom
 
 import omni.warp_core as wp
 from omni.warp_core.nodes.play.player import Player, Settings
+from omni.warp_core.nodes.stock import node_registry
 
 SCENES = Path(__file__).parents[3] / "data" / "scenes"
 
@@ -116,3 +118,46 @@ def test_balls_come_to_land_on_the_heart(played):
     miss = [np.linalg.norm(at(stage, "/World/Ways.points", f).reshape(60, 24, 3)[:, -1] - targets, axis=1)
             for f in (1, 20, 40)]  # fmt: skip
     assert miss[0].mean() > 1 > 3 * miss[1].mean() and miss[2].max() < 0.05
+
+
+def test_arrays_go_from_prims_through_kernels_and_back(played):
+    stage = played("lagoon", 3)
+    rest = at(stage, "/World/Sheet.points", 1)[:, [0, 2]]
+    x, z, t = rest[:, 0], rest[:, 1], 3 / 24
+    u = np.clip((x + 4) / 5, 0, 1)
+    height = 0.22 * (np.sin(1.7 * x - 2.6 * t) + 0.6 * np.sin(1.1 * x + 1.9 * z - 2 * t)) * (3 * u**2 - 2 * u**3)
+    np.testing.assert_allclose(at(stage, "/World/Sheet.points", 3)[:, 1], height, atol=1e-6)
+    colors = at(stage, "/World/Sheet.primvars:displayColor", 3)
+    s = np.clip((height + 0.3) / 0.65, 0, 1)[:, None]
+    np.testing.assert_allclose(colors, (1 - s) * [0, 0.03, 0.1] + s * [0.1, 0.4, 0.45], atol=1e-5)
+    scene = Usd.Stage.Open(str(SCENES / "lagoon.usda"))
+    fallen = 9.81 / 96**2 * sum(range(13))  # twelve substeps; no ball has met the ground yet
+    start = np.asarray(scene.GetAttributeAtPath("/World/Balls.points").Get(), np.float64)
+    np.testing.assert_allclose(at(stage, "/World/Balls.points", 3), start - [0, fallen, 0], atol=1e-5)
+
+
+def test_the_surface_of_a_file_lies_where_its_field_is_zero(played):
+    stage = played("pebble", 2)
+    world = np.array(UsdGeom.Xformable(stage.GetPrimAtPath("/World/Shape")).ComputeLocalToWorldTransform(2))
+    points = at(stage, "/World/Shape.points", 2) @ world[:3, :3] + world[3, :3]
+    x, y, z = points.T
+    cells = np.sin(7 * x) * np.cos(7 * y) + np.sin(7 * y) * np.cos(7 * z) + np.sin(7 * z) * np.cos(7 * x)
+    field = np.maximum(np.linalg.norm(points, axis=1) - 0.85, np.abs(cells) / 7 - 0.06)
+    found = field + 0.04 * np.sin(3.1416 * 2 / 24) - 0.02
+    assert len(points) > 5000 and np.quantile(np.abs(found), 0.9) < 0.2 * 2 / 31  # a part of a voxel, but at edges
+
+
+def test_curves_show_the_gradient(played):
+    points = at(played("slope", 2), "/World/Hairs.points", 2).reshape(-1, 2, 3)
+    (x, _, z), shift = points[:, 0].T, 2 * np.sin(0.5 * 2 / 24)
+    dx = 1.3 * np.cos(1.3 * x + shift) * np.cos(1.1 * z) - 0.28 * np.cos(2.3 * z - 0.7 * x)
+    dz = -1.1 * np.sin(1.3 * x + shift) * np.sin(1.1 * z) + 0.92 * np.cos(2.3 * z - 0.7 * x)
+    way = 0.16 * np.stack([dx, 0.3125 * np.hypot(dx, dz), dz], -1)
+    np.testing.assert_allclose(points[:, 1] - points[:, 0], way, atol=2e-6)
+
+
+def test_every_node_of_ours_has_a_sample_scene():
+    found = set(re.findall(r'node:type = "([\w.]+)"', "".join(p.read_text("utf-8") for p in SCENES.glob("*.usda"))))
+    types = {node_registry.ALIASES.get(name, name) for name in found}
+    ours = {f"omni.warp_core.{p.stem.removeprefix('Ogn')}" for p in node_registry.folder().glob("*.ogn")}
+    assert ours <= types, ours - types

@@ -232,7 +232,9 @@ class GraphBuilder:
         if converter(given, taken) is None:
             raise ValueError(f"{target} ({taken}) cannot take {source} ({given})")
         if taken.sdf == "rel":
-            prim.CreateRelationship(name, True).SetTargets([Sdf.Path(source)])
+            node, _, output = source.partition(".")
+            link = Sdf.Path(node).AppendProperty(output.replace(":", "_", 1))  # the form that Kit has for bundles
+            prim.CreateRelationship(name, True).SetTargets([link if given.is_bundle else Sdf.Path(source)])
             return
         input_ = _create(prim, name, taken)
         if taken.is_execution:
