@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz soak bench lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -129,6 +129,9 @@ fuzz: build  ## compile mutated kernels of the tests for ten minutes, judge deri
 	OMNI_WARP_PROGRAMS=0:300 OMNI_WARP_TAPES=0:300 OMNI_WARP_RANDOM=0:300 OMNI_WARP_SCENES=0:300 $(BIN)/python -m pytest -n 2 $(FUZZED)
 	OMNI_WARP_PTX=all $(BIN)/python -m pytest -n 2 tests/codegen/test_nvptx_corpus.py tests/codegen/test_nvptx_blocks.py
 	$(BIN)/python -m tests.volumes.file_fuzz $(if $(SEED),--seed $(SEED))
+
+soak: build  ## run random programs in one process for an hour, or MINUTES, and fail if its memory grows
+	$(BIN)/python -m tests.fuzz.soak --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
 
 bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/run.py
