@@ -9,6 +9,10 @@ export function Parameters() {
   useStudio((s) => s.doc);
   const node = findNode(selection[0] ?? shownCode ?? undefined);
   const [tab, setTab] = useState<"values" | "table">("values");
+  const pick = useStudio((s) => s.pick);
+  useEffect(() => {
+    if (pick?.port) setTab("table");
+  }, [pick]);
   return (
     <section className="parameters" aria-label="Parameters">
       <div className="tabs">
@@ -218,9 +222,18 @@ function Spreadsheet({ node }: { node: GraphNode }) {
   );
   const [first, setFirst] = useState(0);
   const path = `${node.path}.${name}`;
+  const pick = useStudio((s) => s.pick);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the arrays of a node stay, and lists of them are new
+  useEffect(() => {
+    if (!pick?.port || !arrays.some((port) => port.name === pick.port)) return;
+    setName(pick.port);
+    setFirst(PAGE * Math.floor(pick.number / PAGE));
+  }, [pick]);
   const frame = useStudio((s) => s.timeline?.frame);
   const rows = useStudio((s) => s.rows);
   const shown = rows?.path === path ? rows : null;
+  // Faces with colors of their own split vertices, which are no rows then.
+  const isRow = pick?.port === name && (pick.count === -1 || pick.count === shown?.total);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new frame has new rows
   useEffect(() => {
     if (name) send("rows", { path, first, count: PAGE });
@@ -264,8 +277,14 @@ function Spreadsheet({ node }: { node: GraphNode }) {
         <table>
           <tbody>
             {shown?.rows.map((row, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
-              <tr key={shown.first + index}>
+              <tr
+                // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
+                key={shown.first + index}
+                className={isRow && pick.number === shown.first + index ? "picked" : ""}
+                ref={(row) => {
+                  if (isRow && pick.number === shown.first + index) row?.scrollIntoView({ block: "nearest" });
+                }}
+              >
                 <th scope="row">{shown.first + index}</th>
                 {row.map((cell, column) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place

@@ -2,12 +2,18 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { Fog } from "./fog";
 import type { FrameRecord, Header, Numbers } from "./records";
 
-interface Shape {
+const MOVING_POINTS = 250_000; // that are drawn of a large cloud while the camera moves or the scene plays
+
+export interface Shape {
   group: THREE.Group;
   mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
   points: THREE.Points<THREE.BufferGeometry, THREE.ShaderMaterial>;
+  fog: Fog;
+  /** Of a part of a large cloud: the numbers of its points, in random order. */
+  numbers: Int32Array | null;
   hasNormals: boolean;
 }
 
@@ -43,6 +49,8 @@ export class SceneView {
   private scene = new THREE.Scene();
   private isFramed = false;
   private isDirty = true;
+  private movedAt = 0;
+  private wasStill = true;
   private pointScale = { value: 1 };
 
   constructor(private canvas: HTMLCanvasElement) {
@@ -51,6 +59,7 @@ export class SceneView {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.addEventListener("change", () => {
       this.isDirty = true;
+      this.movedAt = performance.now();
     });
     this.scene.add(new THREE.HemisphereLight(0xe8f1ff, 0x45403a, 1.9));
     const sun = new THREE.DirectionalLight(0xfff4e2, 2.6);
@@ -77,13 +86,13 @@ export class SceneView {
   /** Brings the scene to the frame of a record. */
   take({ header, arrays }: FrameRecord): void {
     this.records += 1;
-    this.frame = header.frame;
     if (header.prims) this.keepOnly(new Set(header.prims));
     const changed = new Set<Shape>();
-    for (const { key, data } of arrays) {
+    for (const { key, data, shape: extent } of arrays) {
       const [path, name] = key.split("\n");
       const shape = this.shape(path);
-      this.setArray(shape, name, data);
+      if (name === "fog") shape.fog.setGrid(data as Uint8Array, extent);
+      else this.setArray(shape, name, data);
       changed.add(shape);
     }
     for (const shape of changed) finish(shape);
@@ -94,6 +103,8 @@ export class SceneView {
     }
     if (!this.isFramed && this.shapes.size) this.begin(header);
     this.isDirty = true;
+    if (this.frame !== header.frame) this.movedAt = performance.now();
+    this.frame = header.frame;
   }
 
   /** Moves the camera so that everything is seen. */
@@ -115,8 +126,9 @@ export class SceneView {
   /** The corners of everything there is, in the world. */
   box(): THREE.Box3 {
     const box = new THREE.Box3();
-    for (const { group, mesh, points } of this.shapes.values()) {
+    for (const { group, mesh, points, fog } of this.shapes.values()) {
       group.updateMatrixWorld();
+      if (fog.visible) box.expandByObject(fog);
       for (const { geometry } of [mesh, points]) {
         if (!geometry.getAttribute("position")) continue;
         geometry.computeBoundingBox();
@@ -124,6 +136,11 @@ export class SceneView {
       }
     }
     return box;
+  }
+
+  /** The pixels of a length 1 at a distance 1. */
+  pixelScale(): number {
+    return this.renderer.domElement.height / (2 * Math.tan((this.camera.fov * Math.PI) / 360));
   }
 
   /** Makes the next drawing happen, as after a change of the theme. */
@@ -172,13 +189,21 @@ export class SceneView {
       this.scene.remove(shape.group);
       shape.mesh.geometry.dispose();
       shape.points.geometry.dispose();
+      shape.fog.release();
       this.shapes.delete(path);
     }
   }
 
   private setArray(shape: Shape, name: string, data: Numbers): void {
-    const { mesh, points } = shape;
+    const { mesh, points, fog } = shape;
     switch (name) {
+      case "fog_place":
+        return fog.setPlace(data);
+      case "fog_look":
+        return fog.setLook(data);
+      case "point_numbers":
+        shape.numbers = data.length ? (data as Int32Array) : null;
+        return;
       case "vertices":
         return setAttribute(mesh.geometry, "position", data, 3);
       case "normals":
@@ -199,10 +224,15 @@ export class SceneView {
   }
 
   private draw(): void {
-    if (!this.isDirty) return;
+    const isStill = performance.now() - this.movedAt > 250;
+    if (!this.isDirty && isStill === this.wasStill) return;
     this.isDirty = false;
-    const height = this.renderer.domElement.height;
-    this.pointScale.value = height / (2 * Math.tan((this.camera.fov * Math.PI) / 360));
+    this.wasStill = isStill;
+    this.pointScale.value = this.pixelScale();
+    for (const { points, numbers, fog } of this.shapes.values()) {
+      if (numbers) points.geometry.setDrawRange(0, isStill ? Number.POSITIVE_INFINITY : MOVING_POINTS);
+      if (fog.visible) fog.face(this.camera);
+    }
     this.renderer.render(this.scene, this.camera);
     this.canvas.dataset.frame = String(this.frame);
     this.canvas.dataset.records = String(this.records);
@@ -226,9 +256,10 @@ function newShape(scale: { value: number }): Shape {
   const mesh = new THREE.Mesh(new THREE.BufferGeometry(), material);
   const points = new THREE.Points(new THREE.BufferGeometry(), dots);
   const group = new THREE.Group();
+  const fog = new Fog();
   group.matrixAutoUpdate = mesh.frustumCulled = points.frustumCulled = false;
-  group.add(mesh, points);
-  return { group, mesh, points, hasNormals: false };
+  group.add(mesh, points, fog);
+  return { group, mesh, points, fog, numbers: null, hasNormals: false };
 }
 
 function setAttribute(

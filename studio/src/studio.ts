@@ -15,6 +15,7 @@ import type {
   Rows,
   Timeline,
 } from "./messages";
+import type { Pick } from "./pick";
 import { type FrameRecord, parseRecord, RecordReader } from "./records";
 
 export interface Text {
@@ -41,6 +42,8 @@ export interface State {
   notice: string;
   selection: string[];
   shownCode: string | null;
+  /** What was clicked in the viewport, and the output of the selected node that has its values. */
+  pick: (Pick & { port: string }) | null;
   rate: number;
 }
 
@@ -63,6 +66,7 @@ let state: State = {
   notice: "",
   selection: [],
   shownCode: null,
+  pick: null,
   rate: 0,
 };
 const listeners = new Set<() => void>();

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from "react";
 import type { Theme } from "./app";
+import { type Pick, pickAt, writerOf } from "./pick";
 import { SceneView } from "./scene";
-import { onFrame, useStudio } from "./studio";
+import { getState, onFrame, setState, useStudio } from "./studio";
 
 declare global {
   interface Window {
@@ -15,6 +16,26 @@ export function Viewport({ theme }: { theme: Theme }) {
   const view = useRef<SceneView | null>(null);
   const timeline = useStudio((s) => s.timeline);
   const log = useStudio((s) => s.log);
+  const pick = useStudio((s) => s.pick);
+  const pressed = useRef([0, 0]);
+
+  /** Shows what is below the mouse, and selects the node that gives its values. */
+  function choose(event: React.MouseEvent) {
+    const [x, y] = pressed.current;
+    if (!view.current || Math.hypot(event.clientX - x, event.clientY - y) > 4) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    const across = (2 * (event.clientX - box.left)) / box.width - 1;
+    const up = 1 - (2 * (event.clientY - box.top)) / box.height;
+    const found = pickAt(view.current, across, up);
+    const doc = getState().doc;
+    const writer = found && doc ? writerOf(doc, found.path) : null;
+    const code = writer?.node.code == null ? {} : { shownCode: writer.node.path };
+    setState({
+      pick: found && { ...found, port: writer?.port ?? "" },
+      ...(writer ? { selection: [writer.node.path], ...code } : {}),
+    });
+  }
+
   useEffect(() => {
     if (!canvas.current?.parentElement) return;
     const own = new SceneView(canvas.current);
@@ -45,7 +66,14 @@ export function Viewport({ theme }: { theme: Theme }) {
   }, [theme]);
   return (
     <section className="viewport" aria-label="Viewport">
-      <canvas ref={canvas} />
+      <canvas
+        ref={canvas}
+        onPointerDown={(event) => {
+          pressed.current = [event.clientX, event.clientY];
+        }}
+        onClick={choose}
+      />
+      {pick && <Picked pick={pick} />}
       <div className="corner">
         <button type="button" onClick={() => view.current?.fit()}>
           Fit
@@ -70,5 +98,15 @@ export function Viewport({ theme }: { theme: Theme }) {
         </details>
       )}
     </section>
+  );
+}
+
+function Picked({ pick }: { pick: Pick }) {
+  const place = pick.position.map((each) => Number(each.toPrecision(5))).join(", ");
+  return (
+    <output className="picked">
+      <b>{pick.path}</b>
+      {pick.what !== "prim" && ` · ${pick.what} ${pick.number} · ${place}`}
+    </output>
   );
 }

@@ -1,6 +1,8 @@
 """The studio as its users meet it, in a real browser. Numbers in comments are those of the acceptance scenarios."""
 
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from pxr import Usd
 import omni.warp_core as wp
 from tests.studio_scenes import LIFT, write_large, write_scene
 
+SCENES = Path(__file__).parents[2] / "data" / "scenes"
 TICK = 1 / 24
 
 
@@ -192,6 +195,38 @@ def test_a_wire_dropped_in_the_void_asks_for_a_node(tab):  # 8
     tab.page.keyboard.press("Enter")
     expect(tab.node("toString")).to_be_visible()
     expect(edges(tab)).to_have_count(4)
+
+
+def test_a_click_on_the_mesh_shows_its_node_and_values(tab):
+    tab.until_top(0.5 + TICK)
+    place = tab.page.evaluate(
+        """() => {
+          const {camera, shapes} = omniStudio;
+          const at = shapes.get('/Sheet').mesh.geometry.getAttribute('position');
+          const corner = camera.position.clone().set(at.getX(4), at.getY(4), at.getZ(4)).project(camera);
+          const box = document.querySelector('canvas').getBoundingClientRect();
+          return [(corner.x + 1) * box.width / 2, (1 - corner.y) * box.height / 2];
+        }"""
+    )
+    tab.page.locator("canvas").click(position={"x": place[0], "y": place[1]})
+    expect(tab.page.locator("output.picked")).to_contain_text("/Sheet · vertex 4 · 0, 0.54167, 0")
+    expect(tab.node("lift").locator("article.selected")).to_be_visible()
+    expect(tab.page.locator("tr.picked")).to_contain_text("0.541667")
+
+
+def test_smoke_is_drawn(start, open_tab, tmp_path):
+    shutil.copy(SCENES / "puff.usda", tmp_path)
+    tab = open_tab(start(tmp_path / "puff.usda"))
+    tab.run()
+    tab.until("window.omniStudio?.shapes.get('/World/Smoke')?.fog.visible ?? false")
+    middle = """() => {
+      omniStudio.fit();
+      omniStudio.draw();
+      const gl = omniStudio.renderer.getContext(), pixel = new Uint8Array(4);
+      gl.readPixels(gl.drawingBufferWidth / 2, gl.drawingBufferHeight / 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+      return pixel[3];
+    }"""
+    tab.until(middle, lambda opacity: opacity > 200)
 
 
 def test_a_text_that_ends_the_engine_leaves_page_and_text(tab):  # 9

@@ -6,22 +6,25 @@ that the pictures' readers understand. `Display.update` returns the arrays of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from pxr import Sdf, Usd, UsdGeom
+from pxr import Sdf, Usd, UsdGeom, UsdVol
 
 from ..usd.output_layer import SampleLayer
 from ..usd.pictures.camera import stage_view
-from ..usd.pictures.drawables import GREY
-from ..usd.pictures.drawn_volumes import VolumeLoader
-from ..usd.pictures.pieces import Piece, Pieces
+from ..usd.pictures.drawables import GREY, Gatherer
+from ..usd.pictures.pieces import Piece
 from ..usd.stage import StageError
+from .dense_volumes import volume_arrays
 
 MOST_PRIMS = 20_000
-MOST_ELEMENTS = 1 << 24  # vertices and points that a page is given
+MOST_ELEMENTS = 1 << 24  # vertices that a page is given
+MOST_POINTS = 2_000_000  # of one prim that a page is given; of more points it gets a random part
 _FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors", "radii")
 
 
@@ -50,7 +53,6 @@ class Display(SampleLayer):
         self._scene = scene
         self.warnings: list[str] = []
         self._shapes: dict[str, Shape] = {}
-        self._pieces = Pieces(VolumeLoader(lambda text: None))
         root = Sdf.Layer.CreateAnonymous(".usda")
         root.subLayerPaths = [
             self._layer.identifier,
@@ -61,6 +63,10 @@ class Display(SampleLayer):
             if scene.HasAuthoredMetadata(name):
                 root.pseudoRoot.SetInfo(name, scene.GetMetadata(name))
         self.stage = Usd.Stage.Open(root)
+        self._gatherer = Gatherer(self.stage, self._warn)
+        self._parts: dict[int, np.ndarray] = {}
+        self._own_files: dict[tuple[str, str], str] = {}
+        self._written = 0
         self._changed: set[str] = set()
         self._varying: set[str] = set()  # prims with values that change with time
         self._is_stale = True
@@ -100,6 +106,16 @@ class Display(SampleLayer):
             spec.default = Sdf.ValueBlock()
         self._changed.add(prim)
 
+    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
+        """Write a file of the current frame into the engine's temporary folder, in place of that of the last frame."""
+        self._written += 1
+        path = os.path.join(tempfile.gettempdir(), f"{os.getpid()}.{self._written}{extension}")
+        write(path)
+        if (old := self._own_files.get((prim, attribute))) is not None:
+            os.unlink(old)
+        self._own_files[prim, attribute] = path
+        self.set(prim, attribute, "asset", Sdf.AssetPath(path), frame)
+
     def refresh(self) -> None:
         """Read everything anew with the next update, as the scene has changed."""
         self._is_stale = True
@@ -118,8 +134,11 @@ class Display(SampleLayer):
         else:
             prims = {path: self.stage.GetPrimAtPath(path) for path in self._shapes}
         known = set() if self._is_stale else self._shapes.keys() - self._changed - self._varying
+        if not self._changed <= self._shapes.keys():  # a prototype of instances, or a field of a volume
+            known = {path for path in known if not _has_parts(prims[path])}
+        self._gatherer.begin()
         if self._is_stale:
-            self._pieces = Pieces(VolumeLoader(lambda text: None))
+            self._gatherer = Gatherer(self.stage, self._warn)
             self._varying = {path for path, prim in prims.items() if _varies(prim)}
             self._is_animated = any(_moves(prim) for prim in prims.values())
         arrays, matrices = {}, {}
@@ -138,8 +157,12 @@ class Display(SampleLayer):
 
     def _find(self, time: Usd.TimeCode) -> dict[str, Usd.Prim]:
         found = {}
-        for prim in self.stage.Traverse():
-            if prim.IsA(UsdGeom.Gprim) and _is_visible(prim, time):
+        prims = iter(self.stage.Traverse())
+        for prim in prims:
+            is_instancer = prim.IsA(UsdGeom.PointInstancer)
+            if is_instancer:
+                prims.PruneChildren()  # its prototypes are drawn for each instance alone
+            if (is_instancer or prim.IsA(UsdGeom.Gprim)) and _is_visible(prim, time):
                 found[str(prim.GetPath())] = prim
                 if len(found) >= MOST_PRIMS:
                     self._warn(f"the scene has more than {MOST_PRIMS} prims to draw; the rest is left out")
@@ -149,12 +172,13 @@ class Display(SampleLayer):
     def _read(self, path: str, prim: Usd.Prim, time: Usd.TimeCode) -> dict[str, np.ndarray]:
         """Return the arrays of a prim that are not as before."""
         try:
-            piece = self._pieces.of(prim, time)
+            piece = self._gatherer.piece(prim, time)
         except StageError as error:
             self._warn(str(error))
             piece = None
         shape = self._shapes[path]
-        new = {} if piece is None else dict(_arrays(piece))
+        new = {} if piece is None else dict([*_arrays(piece), *volume_arrays(piece.volumes)])
+        new = self._sparse(new)
         if sum(len(array) for array in new.values()) > MOST_ELEMENTS:
             self._warn(f"{path} has more than {MOST_ELEMENTS} elements, and is not drawn")
             new = {}
@@ -163,6 +187,18 @@ class Display(SampleLayer):
         changed = {n: a for n, a in new.items() if n not in shape.arrays or not np.array_equal(a, shape.arrays[n])}
         shape.arrays.update(changed)
         return changed
+
+    def _sparse(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Take a random part of the points if there are too many; `point_numbers` says which ones these are."""
+        count = len(arrays.get("points", ()))
+        if count <= MOST_POINTS:
+            return arrays
+        if count not in self._parts:
+            self._parts = {count: np.random.default_rng(0).permutation(count)[:MOST_POINTS].astype(np.int32)}
+        part = self._parts[count]
+        sparse = {n: a[part] if n.startswith("point") and len(a) == count else a for n, a in arrays.items()}
+        grown = np.float32((count / MOST_POINTS) ** 0.5)  # covers about the same area
+        return {**sparse, "radii": arrays["radii"][part] * grown, "point_numbers": part}
 
     def _warn(self, text: str) -> None:
         if text not in self.warnings:
@@ -194,8 +230,14 @@ def _is_visible(prim: Usd.Prim, time: Usd.TimeCode) -> bool:
     return shown and imageable.ComputeVisibility(time) != UsdGeom.Tokens.invisible
 
 
+def _has_parts(prim: Usd.Prim) -> bool:
+    """True if other prims have values that a prim draws."""
+    return prim.IsA(UsdGeom.PointInstancer) or prim.IsA(UsdVol.Volume)
+
+
 def _varies(prim: Usd.Prim) -> bool:
-    return any(attribute.ValueMightBeTimeVarying() for attribute in prim.GetAttributes())
+    parts = Usd.PrimRange(prim) if _has_parts(prim) else [prim]
+    return any(attribute.ValueMightBeTimeVarying() for part in parts for attribute in part.GetAttributes())
 
 
 def _moves(prim: Usd.Prim) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import queue
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -35,11 +37,13 @@ class EngineProcess:
         self._loop = asyncio.get_running_loop()
         self._received, self._gone = received, gone
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._scratch = tempfile.TemporaryDirectory(prefix="omni-warp-studio-", ignore_cleanup_errors=True)
         own, other = socket.socketpair()
         with other:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _START, str(other.fileno()), mode],
                 pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
+                env={**os.environ, "TMPDIR": self._scratch.name},  # it may be killed, and we remove what it leaves
             )  # fmt: skip
         self._pipe = Connection(own.detach())
         self.is_closed = False
@@ -60,6 +64,7 @@ class EngineProcess:
         self.is_closed = True
         self._kill()
         self.process.wait()
+        self._scratch.cleanup()
         self._requests.put(None)
 
     def _kill(self) -> None:
@@ -74,6 +79,7 @@ class EngineProcess:
         except (EOFError, OSError, ValueError):
             self._kill()
             code = self.process.wait()
+            self._scratch.cleanup()
             self._requests.put(None)
             self._call(self._gone, -code if code < 0 else 0)
 

@@ -76,6 +76,22 @@ class Gatherer:
         self._volumes.begin()
         return self._together(list(_limited(self._below(root, root, time, Usd.PrimDefaultPredicate, ()))))
 
+    @np.errstate(all="ignore")
+    def piece(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
+        """Return all that one prim draws, in its own space: its geometry, or the instances of an instancer.
+
+        Raises:
+            StageError: It cannot be read, or is too large.
+        """
+        if not prim.IsA(UsdGeom.PointInstancer):
+            return self._pieces.of(prim, time)
+        parts = list(_limited(self._instances(UsdGeom.PointInstancer(prim), time, ())))
+        return joined(parts) if parts else None
+
+    def begin(self) -> None:
+        """Begin another picture: volumes that the last one did not use are forgotten."""
+        self._volumes.begin()
+
     def _below(
         self, top: Usd.Prim, space: Usd.Prim, time: Usd.TimeCode, predicate: object, within: tuple[str, ...]
     ) -> Iterator[Piece]:
@@ -121,17 +137,26 @@ class Gatherer:
                 yield piece.placed(matrices[chosen], shades)
 
     def _together(self, pieces: list[Piece]) -> Drawable:
-        counts = np.cumsum([0, *(len(p.vertices) for p in pieces)])
-        triangles = _stack([p.triangles + np.int32(first) for p, first in zip(pieces, counts)], NO_TRIANGLES)
-        if self._around is None or not np.array_equal(self._around[0], triangles):
-            self._around = (triangles, *neighbourhoods(triangles, int(counts[-1])))
+        whole = joined(pieces)
+        if self._around is None or not np.array_equal(self._around[0], whole.triangles):
+            self._around = (whole.triangles, *neighbourhoods(whole.triangles, len(whole.vertices)))
+        assert whole.colors is not None and whole.point_colors is not None
         return Drawable(
-            _stack([p.vertices for p in pieces]), _stack([p.normals for p in pieces]),
-            _stack([_colored(p.colors, len(p.vertices)) for p in pieces]), triangles, *self._around[1:],
-            _stack([p.points for p in pieces]), _stack([_colored(p.point_colors, len(p.points)) for p in pieces]),
-            _stack([p.radii for p in pieces], NO_ROWS[:, 0]),
-            tuple(volume for p in pieces for volume in p.volumes if volume.is_solid),
+            whole.vertices, whole.normals, whole.colors, *self._around, whole.points, whole.point_colors, whole.radii,
+            tuple(volume for volume in whole.volumes if volume.is_solid),
         )  # fmt: skip
+
+
+def joined(parts: list[Piece]) -> Piece:
+    """Return pieces of one space as one; parts without colors are grey."""
+    counts = np.cumsum([0, *(len(p.vertices) for p in parts)])
+    return Piece(
+        _stack([p.vertices for p in parts]), _stack([p.normals for p in parts]),
+        _stack([p.triangles + np.int32(first) for p, first in zip(parts, counts)], NO_TRIANGLES),
+        _stack([_colored(p.colors, len(p.vertices)) for p in parts]), _stack([p.points for p in parts]),
+        _stack([_colored(p.point_colors, len(p.points)) for p in parts]),
+        _stack([p.radii for p in parts], NO_ROWS[:, 0]), tuple(volume for p in parts for volume in p.volumes),
+    )  # fmt: skip
 
 
 def _limited(pieces: Iterator[Piece]) -> Iterator[Piece]:

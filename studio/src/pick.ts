@@ -1,0 +1,79 @@
+/** Picking in the viewport: the prim and the vertex or point below the mouse, and the node that wrote it. */
+
+import * as THREE from "three";
+import type { Doc, GraphNode } from "./messages";
+import type { SceneView, Shape } from "./scene";
+
+export interface Pick {
+  path: string;
+  what: "vertex" | "point" | "prim";
+  number: number;
+  count: number;
+  position: number[];
+}
+
+const PIXELS = 5; // how near to a point counts as on it
+
+/** Returns what lies at a place of the canvas, given from -1 to 1, or null. */
+export function pickAt(view: SceneView, x: number, y: number): Pick | null {
+  const ray = new THREE.Raycaster();
+  ray.setFromCamera(new THREE.Vector2(x, y), view.camera);
+  const distance = view.camera.position.distanceTo(view.controls.target);
+  ray.params.Points.threshold = (PIXELS * distance) / view.pixelScale();
+  let best: { distance: number; pick: Pick } | null = null;
+  for (const [path, shape] of view.shapes) {
+    const hit = hitOf(ray, shape);
+    if (hit && (!best || hit.distance < best.distance))
+      best = { distance: hit.distance, pick: pickOf(path, shape, hit) };
+  }
+  return best?.pick ?? null;
+}
+
+function hitOf(ray: THREE.Raycaster, { mesh, points, fog }: Shape): THREE.Intersection | undefined {
+  const found: THREE.Intersection[] = [];
+  for (const object of [mesh, points]) {
+    object.geometry.boundingSphere = null; // vertices move without notice
+    if (object.visible) ray.intersectObject(object, false, found);
+  }
+  if (fog.visible) ray.intersectObject(fog, false, found);
+  return found.sort((a, b) => a.distance - b.distance)[0];
+}
+
+function pickOf(path: string, shape: Shape, hit: THREE.Intersection): Pick {
+  const isPoint = hit.object === shape.points;
+  const geometry = (isPoint ? shape.points : shape.mesh).geometry;
+  const places = geometry.getAttribute("position");
+  if (hit.object === shape.fog || !places) return { path, what: "prim", number: -1, count: 0, position: [] };
+  const index = isPoint ? (hit.index ?? 0) : nearest(places, hit, shape.mesh);
+  const position = [places.getX(index), places.getY(index), places.getZ(index)];
+  const number = isPoint ? (shape.numbers?.[index] ?? index) : index;
+  const count = isPoint && shape.numbers ? -1 : places.count;
+  return { path, what: isPoint ? "point" : "vertex", number, count, position };
+}
+
+function nearest(
+  places: THREE.BufferAttribute | THREE.InterleavedBufferAttribute,
+  hit: THREE.Intersection,
+  mesh: THREE.Mesh,
+): number {
+  const at = mesh.worldToLocal(hit.point.clone());
+  const corner = new THREE.Vector3();
+  const corners = hit.face ? [hit.face.a, hit.face.b, hit.face.c] : [0];
+  const far = corners.map((index) => corner.fromBufferAttribute(places, index).distanceTo(at));
+  return corners[far.indexOf(Math.min(...far))];
+}
+
+/** Returns the node that gives a prim its values, and the output that has them: the source of the node that writes. */
+export function writerOf(doc: Doc, prim: string): { node: GraphNode; port: string } | null {
+  const nodes = doc.graphs.flatMap((graph) => graph.nodes);
+  for (const node of nodes) {
+    const targets = node.ports.flatMap((port) => (Array.isArray(port.value) ? port.value : []));
+    const isWriter = /Write|Simulate|Deform|Create|Set/.test(node.type) && targets.includes(prim);
+    if (!isWriter) continue;
+    const [source] = node.ports.find((port) => port.name === "inputs:value")?.sources ?? [];
+    const [path, port] = source ? source.split(".") : [];
+    const giver = nodes.find((each) => each.path === path);
+    return giver ? { node: giver, port } : { node, port: "" };
+  }
+  return null;
+}
