@@ -27,10 +27,11 @@ PATIENCE = 60.0  # seconds until a condition that never comes true fails a test
 class Studio:
     """A running server: its process, address and token."""
 
-    def __init__(self, scene: Path, settings: Path):
+    def __init__(self, scene: Path | None, settings: Path, folder: Path | None = None):
         environment = {**os.environ, "OMNI_WARP_SETTINGS_DIR": str(settings)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "omni.warp_core.cli", "studio", str(scene), "--no-browser"],
+            [sys.executable, "-m", "omni.warp_core.cli", "studio", *([str(scene)] if scene else []), "--no-browser"],
+            cwd=folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=environment,
         )  # fmt: skip
         assert self.process.stdout is not None and self.process.stderr is not None
@@ -58,9 +59,9 @@ class Studio:
 
 
 @contextlib.contextmanager
-def running(scene: Path, settings: Path) -> Iterator[Studio]:
-    """Run a server for a scene."""
-    studio = Studio(scene, settings)
+def running(scene: Path | None, settings: Path, folder: Path | None = None) -> Iterator[Studio]:
+    """Run a server for a scene, or for a new one in a folder."""
+    studio = Studio(scene, settings, folder)
     try:
         yield studio
     finally:

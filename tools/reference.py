@@ -115,6 +115,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "usd": ("wp.usd", "Geometry of USD stages as arrays, and back; see [usd.md](../usd.md).", "wp.usd"),
     "nodes": ("wp.nodes", "Graphs of nodes on USD stages, built and played from Python; see [nodes.md](../nodes.md).",
               "wp.nodes"),
+    "studio": ("wp.studio", "The studio in notebooks; see [studio.md](../studio.md).", "wp.studio"),
     "interop": (
         "Other frameworks",
         "Arrays, kernels and functions in PyTorch, JAX and Paddle; see [interop.md](../interop.md).",

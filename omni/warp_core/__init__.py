@@ -93,7 +93,7 @@ _HOMES = {
         stream_from_paddle to_paddle""",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "types", "usd", "utils")
+_MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "studio", "types", "usd", "utils")
 
 # Modules of earlier versions of warp-lang whose names are those of the package now: `wp.context.init()`.
 _SAME = ("context", "constants")

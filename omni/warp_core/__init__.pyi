@@ -13,6 +13,7 @@ from . import geometry as geometry
 from . import jax_experimental as jax_experimental
 from . import nodes as nodes
 from . import render as render
+from . import studio as studio
 from . import types as types
 from . import usd as usd
 from . import utils as utils

@@ -307,7 +307,7 @@ def _studio(options: argparse.Namespace) -> int:
     try:
         command.run(
             options.scene, options.port, options.device, not options.no_browser,
-            lambda address: print(f"The studio is at {address}\nCtrl-C ends it.", flush=True),
+            lambda address: print(f"The studio is at {address}\nCtrl-C ends it.", flush=True), options.notebook,
         )  # fmt: skip
     except stage.StageError as error:
         raise _Stop(INPUT, str(error)) from None

@@ -183,10 +183,15 @@ def _volume_options(add: Add) -> None:
 
 def _studio_options(add: Add) -> None:
     studio = add("studio", "edit the graphs and kernels of a scene in the browser, and see the result at once")
-    studio.add_argument("scene", metavar="SCENE", help="USD file to edit")
+    studio.add_argument(
+        "scene", metavar="SCENE", nargs="?", help="USD file to edit (default: a new scene, or a sample)"
+    )
     studio.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     studio.add_argument("--port", type=_port, default=0, metavar="N", help="port on this machine (default: a free one)")
     studio.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
+    studio.add_argument(
+        "--notebook", action="store_true", help="let notebooks on this machine show the page in a frame"
+    )
 
 
 def _nodes_options(add: Add) -> None:

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { Banners } from "./banners";
 import { CodePanel } from "./code_panel";
+import { Dialog, Differences, Gallery } from "./dialogs";
 import { GraphPanel } from "./graph_panel";
 import { useKeys } from "./keys";
 import { Palette, type PaletteKind, type Wire } from "./palette";
@@ -66,6 +67,8 @@ export function App() {
       </main>
       <TimelineBar />
       {palette && <Palette kind={palette.kind} wire={palette.wire} close={() => setPalette(null)} />}
+      <Gallery />
+      <Differences />
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -91,20 +94,17 @@ const KEYS: [string, string][] = [
 
 function Help({ close }: { close: () => void }) {
   return (
-    <div className="overlay" onPointerDown={close}>
-      <section className="dialog" role="dialog" aria-label="Keys">
-        <h2>Keys</h2>
-        <dl className="keys">
-          {KEYS.map(([key, what]) => (
-            <div key={key}>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{what}</dd>
-            </div>
-          ))}
-        </dl>
-      </section>
-    </div>
+    <Dialog title="Keys" close={close}>
+      <dl className="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
   );
 }

@@ -8,6 +8,7 @@ export function Banners() {
   const engine = useStudio((s) => s.engine);
   const disk = useStudio((s) => s.disk);
   const recover = useStudio((s) => s.recover);
+  const bake = useStudio((s) => s.bake);
   const connection = useStudio((s) => s.connection);
   return (
     <div className="banners" aria-live="polite">
@@ -34,6 +35,23 @@ export function Banners() {
           <button type="button" onClick={() => send("reload")}>
             Take theirs
           </button>
+          <button type="button" onClick={() => send("compare")}>
+            Compare
+          </button>
+        </p>
+      )}
+      {bake && (
+        <p className="banner">
+          {bake.text}
+          {bake.state === "running" ? (
+            <button type="button" onClick={() => send("bake", { stop: true })}>
+              Stop baking
+            </button>
+          ) : (
+            <button type="button" aria-label="Close" onClick={() => setState({ bake: null })}>
+              ×
+            </button>
+          )}
         </p>
       )}
       {recover > 0 && (

@@ -1,4 +1,9 @@
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import {
@@ -17,6 +22,7 @@ import { useEffect, useRef } from "react";
 import type { Theme } from "./app";
 import { FindOutWhy } from "./banners";
 import { marks } from "./diagnostics";
+import { complete, hover } from "./kernel_language";
 import { getState, setState, typeText, useStudio } from "./studio";
 
 const REST = 300; // milliseconds without a key after which mistakes are shown
@@ -51,6 +57,8 @@ function newEditor(parent: HTMLElement): EditorView {
         indentOnInput(),
         indentUnit.of("    "),
         python(),
+        autocompletion({ override: [complete] }),
+        hover,
         syntaxHighlighting(colors),
         lintGutter(),
         readOnly.of(EditorState.readOnly.of(false)),
@@ -58,6 +66,7 @@ function newEditor(parent: HTMLElement): EditorView {
           { key: "Mod-Enter", run },
           { key: "F8", run: nextDiagnostic },
           ...closeBracketsKeymap,
+          ...completionKeymap,
           ...defaultKeymap,
           ...historyKeymap,
           ...searchKeymap,

@@ -64,6 +64,27 @@ function GraphView({ theme, addNode }: Props) {
     if (path) setTimeout(() => flow.fitView({ padding: 0.15, maxZoom: 1 }), 50);
   }, [path, flow]);
 
+  // A node that was added out of sight is brought into it.
+  const [newest] = selection;
+  useEffect(() => {
+    if (!newest) return;
+    const timer = setTimeout(() => {
+      const panel = document.querySelector(".react-flow")?.getBoundingClientRect();
+      const box = document
+        .querySelector(`.react-flow__node[data-id="${CSS.escape(newest)}"]`)
+        ?.getBoundingClientRect();
+      const isSeen =
+        panel &&
+        box &&
+        box.left >= panel.left &&
+        box.right <= panel.right &&
+        box.top >= panel.top &&
+        box.bottom <= panel.bottom;
+      if (!isSeen) flow.fitView({ padding: 0.15, maxZoom: 1 });
+    }, 80);
+    return () => clearTimeout(timer);
+  }, [newest, flow]);
+
   const change = useCallback(
     (changes: NodeChange<FlowNode>[]) => setNodes((now) => applyNodeChanges(changes, now)),
     [],

@@ -120,6 +120,19 @@ export interface NodeType {
   about: string;
 }
 
+/** A name of the kernel language, which stands behind `wp.`. */
+export interface KernelName {
+  name: string;
+  kind: "function" | "type";
+  signatures: string[];
+  about: string;
+}
+
+export interface Samples {
+  samples: { name: string; about: string }[];
+  folder: string;
+}
+
 export interface Rows {
   path: string;
   first: number;

@@ -27,6 +27,8 @@ const COMMANDS: Entry[] = [
     run: () => send("seek", { frame: getState().timeline?.start ?? 0 }),
   },
   { label: "Save", about: "Ctrl+S", run: () => send("save") },
+  { label: "Bake all frames into a file", about: "as omni-warp play", run: () => send("bake") },
+  { label: "Compare with the file on disk", about: "", run: () => send("compare") },
   { label: "Undo", about: "Ctrl+Z", run: () => send("undo") },
   { label: "Redo", about: "Ctrl+Shift+Z", run: () => send("redo") },
   { label: "Delete what is selected", about: "Delete", run: deleteSelection },

@@ -189,12 +189,20 @@ function shortest(value: number): string {
 
 function TextField({ port, commit, label }: { port: Port; commit: (value: unknown) => void; label: string }) {
   const isText = typeof port.value === "string";
-  const given = isText ? String(port.value) : JSON.stringify(port.value);
+  const isPaths = port.type === "target" && Array.isArray(port.value);
+  const given = isText ? String(port.value) : isPaths ? String(port.value) : JSON.stringify(port.value);
   const [text, setText] = useState(given);
   useEffect(() => setText(given), [given]);
   function finish() {
     if (text === given) return;
     if (isText) return commit(text);
+    if (isPaths)
+      return commit(
+        text
+          .split(",")
+          .map((path) => path.trim())
+          .filter(Boolean),
+      );
     try {
       commit(JSON.parse(text));
     } catch {
@@ -204,6 +212,7 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
   return (
     <input
       className="text"
+      placeholder={isPaths ? "paths of prims, such as /World/Mesh" : undefined}
       aria-label={label}
       value={text}
       onChange={(event) => setText(event.target.value)}

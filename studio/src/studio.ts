@@ -11,8 +11,10 @@ import type {
   Found,
   GraphNode,
   Kernel,
+  KernelName,
   NodeType,
   Rows,
+  Samples,
   Timeline,
 } from "./messages";
 import type { Pick } from "./pick";
@@ -28,6 +30,10 @@ export interface State {
   doc: Doc | null;
   timeline: Timeline | null;
   types: NodeType[];
+  names: KernelName[];
+  samples: Samples | null;
+  differences: string[] | null;
+  bake: { state: "running" | "done"; text: string } | null;
   kernels: Record<string, Kernel>;
   texts: Record<string, Text>;
   consent: Code[];
@@ -52,6 +58,10 @@ let state: State = {
   doc: null,
   timeline: null,
   types: [],
+  names: [],
+  samples: null,
+  differences: null,
+  bake: null,
   kernels: {},
   texts: {},
   consent: [],
@@ -172,7 +182,14 @@ const answers: Record<string, (message: Message) => void> = {
     setState({ connection: "open" });
     stream(m.page).catch(() => {});
   },
-  welcome: (m) => setState({ types: m.types }),
+  welcome: (m) => {
+    setState({ types: m.types });
+    if (!state.names.length) send("names");
+  },
+  names: (m) => setState({ names: m.names }),
+  samples: (m) => setState({ samples: m }),
+  differences: (m) => setState({ differences: m.lines }),
+  bake: (m) => setState({ bake: m }),
   doc: takeDoc,
   patch: (m: DocPatch) => {
     if (!state.doc) return;
@@ -188,10 +205,8 @@ const answers: Record<string, (message: Message) => void> = {
   engine: (m) => setState({ engine: m }),
   disk: (m) => setState({ disk: m }),
   recover: (m) => setState({ recover: m.count }),
-  reloaded: () => {
-    setState({ texts: {}, kernels: {} });
-    notify("The file has changed on disk, and was read again.");
-  },
+  reloaded: () => notify("The file has changed on disk, and was read again."),
+  fresh: () => setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], samples: null }),
   stats: (m) => setState({ ms: m.ms, failed: m.failed }),
   rows: (m) => setState({ rows: m }),
   log: (m) => setState({ log: m.lines }),

@@ -33,8 +33,16 @@ export function TopBar({ theme, setTheme, toggleHelp }: Props) {
       <button type="button" disabled={!doc?.redo} title={doc?.redo} onClick={() => send("redo")}>
         Redo
       </button>
-      <button type="button" className={doc?.edited ? "accent" : ""} onClick={() => send("save")}>
+      <button
+        type="button"
+        className={doc?.edited ? "accent" : ""}
+        title={doc?.comments ? "Saving drops the # comments of the file, which USD does not keep" : "Ctrl+S"}
+        onClick={() => send("save")}
+      >
         Save
+      </button>
+      <button type="button" title="Write all frames into a file of their own" onClick={() => send("bake")}>
+        Bake
       </button>
       <button type="button" aria-label={`Use the ${other} theme`} onClick={() => setTheme(other)}>
         <Icon name={theme === "dark" ? "sun" : "moon"} />

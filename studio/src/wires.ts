@@ -12,8 +12,11 @@ export interface Candidate {
 
 /** Returns the connections that a node could have with others of its graph, those of equal types first. */
 export function candidates(graph: Graph, node: GraphNode): Candidate[] {
-  const others = graph.nodes.filter((other) => other.path !== node.path);
+  const others = graph.nodes.filter((other) => other.path !== node.path).reverse(); // the newest one first
   const found = others.flatMap((other) => [...between(node, other, node), ...between(other, node, node)]);
+  // In a graph that evaluates what nodes need, wires of execution are the exception.
+  if (graph.evaluator !== "execution")
+    for (const each of found) each.rank += each.about === "execution" ? 8 : 0;
   return found.sort((a, b) => a.rank - b.rank);
 }
 
@@ -29,7 +32,8 @@ function between(from: GraphNode, to: GraphNode, own: GraphNode): (Candidate & {
             ? `${short(output)} → ${to.name}.${short(input)}`
             : `${short(input)} ← ${from.name}.${short(output)}`,
         about: output.type === input.type ? output.type : `${output.type} to ${input.type}`,
-        rank: Number(output.type !== input.type) + 2 * Number(input.sources.length > 0),
+        rank:
+          Number(output.type !== input.type) + 2 * Number(input.sources.length > 0) + Number(own === from),
       })),
   );
 }

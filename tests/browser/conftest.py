@@ -132,9 +132,9 @@ def scene(tmp_path):
 
 @pytest.fixture
 def start(tmp_path):
-    """start(scene) -> a running server for a scene."""
+    """start(scene) -> a running server for a scene; start(None, folder) for a new one."""
     with contextlib.ExitStack() as stack:
-        yield lambda scene: stack.enter_context(running(scene, tmp_path / "settings"))
+        yield lambda scene, folder=None: stack.enter_context(running(scene, tmp_path / "settings", folder))
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from pxr import Sdf, Usd
 
 from omni.warp_core.nodes.stock import node_registry
-from omni.warp_core.studio.document import Document, put
-from omni.warp_core.studio.edits import EditError
-from omni.warp_core.studio.scene_description import describe
+from omni.warp_core.studio.editing.document import Document, put
+from omni.warp_core.studio.editing.edits import EditError
+from omni.warp_core.studio.editing.scene_description import describe
 from tests.studio_scenes import write_scene
 
 REGISTRY = node_registry.standard()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from omni.warp_core.studio.document import Document
-from omni.warp_core.studio.outline import Outline
-from omni.warp_core.studio.scene_description import describe
+from omni.warp_core.studio.editing.document import Document
+from omni.warp_core.studio.editing.outline import Outline
+from omni.warp_core.studio.editing.scene_description import describe
 from tests.studio_scenes import write_scene
 from tests.studio_server import patched
 

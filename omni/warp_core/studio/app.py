@@ -31,8 +31,11 @@ HELLO_SECONDS = 10.0
 _REFUSED = 1008  # close code of a WebSocket: policy
 
 
-def application(hub: Hub, token: str) -> App:
-    """Return the application of a hub. The hub runs as long as the application does."""
+def application(hub: Hub, token: str, is_framed: bool = False) -> App:
+    """Return the application of a hub. The hub runs as long as the application does.
+
+    `is_framed` lets notebooks on this machine show it in a frame.
+    """
     pages: dict[str, Page] = {}
 
     @asynccontextmanager
@@ -75,7 +78,7 @@ def application(hub: Hub, token: str) -> App:
     routes = [Route("/", _index), Route("/frames", frames), WebSocketRoute("/ws", socket)]
     if PAGE.is_dir():
         routes.append(Mount("/assets", StaticFiles(directory=PAGE / "assets")))  # type: ignore[arg-type]
-    return Guard(Starlette(routes=routes, lifespan=running))
+    return Guard(Starlette(routes=routes, lifespan=running), is_framed)
 
 
 async def _index(request: Request) -> Response:

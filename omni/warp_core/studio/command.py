@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from .app import PAGE, application
-from .document import Document
+from .editing.document import Document
 from .hub import Hub
 from .security import new_token
 
@@ -26,32 +26,36 @@ class NotBuiltError(Exception):
     """An installation without the page."""
 
 
-def run(scene: str, port: int, device: str, browser: bool, tell: Callable[[str], None]) -> None:
+def run(
+    scene: str | None, port: int, device: str, browser: bool, tell: Callable[[str], None], is_framed: bool = False
+) -> None:
     """Serve a scene until Ctrl-C. Raises StageError, OSError, NotBuiltError.
 
     Args:
-        scene: Path of the scene.
+        scene: Path of the scene, None for a new one in the current folder.
         port: Port on the loopback interfaces, 0 for a free one.
         device: Device of the kernels.
         browser: True to open the page in the user's browser.
         tell: Called with the address of the page.
+        is_framed: True for a notebook, which shows the page in a frame.
     """
     if browser and not (PAGE / "index.html").is_file():
         raise NotBuiltError("this installation has no page of the studio; in a checkout, run: make studio")
-    hub, token = Hub(Document.open(scene), device), new_token()
+    document = Document.new(os.getcwd()) if scene is None else Document.open(scene)
+    hub, token = Hub(document, device), new_token()
     with contextlib.ExitStack() as stack:
         sockets = _listen(stack, port)
         address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/#token={token}"
         tell(address)
         if browser:
             webbrowser.open(Path(stack.enter_context(_redirect(address))).as_uri())
-        asyncio.run(serve(hub, token, sockets))
+        asyncio.run(serve(hub, token, sockets, is_framed))
 
 
-async def serve(hub: Hub, token: str, sockets: list[socket.socket]) -> None:
+async def serve(hub: Hub, token: str, sockets: list[socket.socket], is_framed: bool = False) -> None:
     """Serve a hub on open sockets until the process is asked to end."""
     settings = uvicorn.Config(
-        application(hub, token), ws="websockets-sansio", ws_per_message_deflate=False, log_level="warning",
+        application(hub, token, is_framed), ws="websockets-sansio", ws_per_message_deflate=False, log_level="warning",
         lifespan="on", server_header=False, timeout_graceful_shutdown=1, access_log=False,
     )  # fmt: skip
     await uvicorn.Server(settings).serve(sockets)

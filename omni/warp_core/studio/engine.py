@@ -31,7 +31,8 @@ from ..nodes.play import child_process
 from ..nodes.values.attribute_values import ValueTypeError
 from ..usd.stage import StageError, frame_rate
 from .display import Display
-from .document import Patch, put
+from .editing.document import Patch, put
+from .editing.samples import new_layer
 from .records import Blob, blob, pack, plain
 
 FRAMES = (1, 100)  # of a scene that says nothing about its range
@@ -71,7 +72,7 @@ class Engine:
 
     def do_open(self, path: str, text: str, texts: dict[str, str], device: str) -> None:
         """Open a scene; the root layer is `text` unless that is "", and some nodes have other `texts`."""
-        opened = Usd.Stage.Open(path)
+        opened = Usd.Stage.Open(path if os.path.exists(path) else new_layer(path))
         if text and not opened.GetRootLayer().ImportFromString(text):
             raise StageError(f"{path}: the edited scene cannot be read")
         has_range = opened.HasAuthoredTimeCodeRange()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .document import Document
+from .editing.document import Document
 from .engine_process import EngineProcess
 from .frame_store import Frame, FrameStore
 from .pages import Page, Pages

@@ -8,21 +8,25 @@ pages see it), `pages.py`.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from contextlib import suppress
 from typing import Any
 
 from ..usd.stage import StageError
 from .agreements import Agreements
-from .document import Document, Patch
-from .edits import EditError
+from .baking import Baking
+from .editing import samples
+from .editing.document import Document, Patch
+from .editing.edits import EditError
+from .editing.journal import Journal
+from .editing.outline import Outline
+from .editing.scene_description import node_types
 from .evaluation import Evaluation
 from .investigation import Investigation
-from .journal import Journal
+from .kernel_names import kernel_names
 from .kernel_texts import KernelTexts
-from .outline import Outline
 from .pages import Page, Pages
-from .scene_description import node_types
 
 WATCH = 0.5  # seconds between two looks at the files
 VERSION = 2  # of the protocol
@@ -48,6 +52,7 @@ class Hub:
             "failed": self.texts.failed,
         }
         self.investigation = Investigation(document, self.pages, device)
+        self.baking = Baking(self.pages, device)
         self.disk_changed = self.follows = False
         self._tasks: list[asyncio.Task] = []
 
@@ -65,6 +70,7 @@ class Hub:
                 await task
         self.evaluation.close()
         self.investigation.close()
+        self.baking.stop()
 
     # Pages.
 
@@ -79,6 +85,8 @@ class Hub:
         ):  # fmt: skip
             page.post(message)
         self.texts.attach(page)
+        if self.document.is_new and not self.document.revision:
+            page.post({"is": "samples", "samples": samples.listed(), "folder": os.path.dirname(self.document.path)})
         if self.found_edits:
             page.post({"is": "recover", "count": len(self.found_edits)})
 
@@ -183,6 +191,32 @@ class Hub:
         self.pages.post(self._disk())
         self.pages.post(self.outline.state_message())
 
+    def on_compare(self, page: Page) -> None:
+        """Send how the edited scene differs from the file on disk."""
+        page.post({"is": "differences", "lines": self.document.differences()})
+
+    def on_names(self, page: Page) -> None:
+        """Send the names of the kernel language, for the editor."""
+        page.post({"is": "names", "names": kernel_names()})
+
+    def on_bake(self, page: Page, stop: bool = False) -> None:
+        """Play the saved scene into a file with time samples, or end that."""
+        if stop:
+            return self.baking.stop()
+        if self.document.is_edited or self.document.changed_files():
+            raise EditError("save the scene first; Bake plays the file as it is on disk")
+        if self.agreements.pending:
+            raise EditError("agree to run the texts of the scene first")
+        return self.baking.start(self.document.path)
+
+    def on_sample(self, page: Page, name: str) -> None:
+        """Copy a sample scene to the folder of a new scene, and open the copy."""
+        if not self.document.is_new or self.document.revision:
+            raise EditError("a sample can only take the place of a new scene without edits")
+        self.document.become(samples.copy_to(name, os.path.dirname(self.document.path)))
+        self.journal = Journal(self.document.path, self.document.digest())
+        self._show_other_files()
+
     def on_reload(self, page: Page, follow: bool = False) -> None:
         """Take the files as they are on disk."""
         self.follows = bool(follow)
@@ -249,11 +283,16 @@ class Hub:
     def _reload(self) -> None:
         self.document.reload()
         self.journal.clear(self.document.digest())
+        self._show_other_files()
+        self.pages.post({"is": "reloaded"})
+
+    def _show_other_files(self) -> None:
+        """Begin anew with the files that the document has now."""
         self.texts.clear()
         self.texts.restart()
         self.disk_changed = False
         self.pages.post(self._disk())
-        self.pages.post({"is": "reloaded"})
+        self.pages.post({"is": "fresh"})
         self._renew()
         self.evaluation.start()
 

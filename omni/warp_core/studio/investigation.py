@@ -9,7 +9,7 @@ import asyncio
 from typing import Any
 
 from ..nodes.scene.consent import Code
-from .document import Document
+from .editing.document import Document
 from .engine_process import EngineProcess
 from .pages import Pages
 from .records import Blob

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .agreements import Agreements
-from .document import Document
-from .edits import MOST_TEXT, EditError
+from .editing.document import Document
+from .editing.edits import MOST_TEXT, EditError
+from .editing.outline import Outline
 from .evaluation import Evaluation
 from .live_text import why_it_waits
-from .outline import Outline
 from .pages import Page, Pages
 
 ENDED = "it ended the engine when it ran"

@@ -17,6 +17,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Any, Send], Awaitable[None]]
 
 _LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII)
+# Pages that may show the studio in a frame, if it is for a notebook: those of this machine.
+NOTEBOOKS = "http://localhost:* http://127.0.0.1:*"
 POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -64,27 +66,30 @@ def is_own(headers: list[tuple[bytes, bytes]]) -> bool:
 class Guard:
     """Answers 403 to requests that are not our own, and adds headers for the browser to all answers."""
 
-    def __init__(self, app: App):
+    def __init__(self, app: App, is_framed: bool = False):
         self.app = app
+        self.headers = list(HEADERS)
+        if is_framed:
+            policy = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {NOTEBOOKS}")
+            self.headers[0] = (b"content-security-policy", policy.encode())
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif is_own(scope["headers"]):
-            await self.app(scope, receive, _with_headers(send))
+            await self.app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})  # before it is accepted: 403
         else:
-            await send({"type": "http.response.start", "status": 403, "headers": list(HEADERS)})
+            await send({"type": "http.response.start", "status": 403, "headers": self.headers})
             await send({"type": "http.response.body", "body": b""})
 
+    def _with_headers(self, send: Send) -> Send:
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *self.headers]
+            await send(message)
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *HEADERS]
-        await send(message)
-
-    return sending
+        return sending

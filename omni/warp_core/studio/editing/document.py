@@ -6,7 +6,9 @@ the journal get the same specs, as text. Start with `Document.open` and `edit`.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import itertools
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,11 +17,13 @@ from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
-from ..nodes.stock import node_registry
-from ..usd.stage import StageError, layer_file, open_stage, quiet, reason
+from ...nodes.stock import node_registry
+from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
 from .edits import QUIET, EditError, Editor, graph_of, place_of, run
+from .samples import free_name, new_layer
 
 MOST_STEPS = 1000
+MOST_DIFFERENCES = 2000  # lines
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Document:
     registry: node_registry.Registry = field(default_factory=node_registry.standard)
     revision: int = 0
     saved_revision: int = 0
+    is_new: bool = False  # there is no file yet
     _undo: list[_Step] = field(default_factory=list)
     _redo: list[_Step] = field(default_factory=list)
     _stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict)
@@ -69,6 +74,24 @@ class Document:
         document.note_files()
         return document
 
+    @classmethod
+    def new(cls, folder: str) -> Document:
+        """Make an empty scene for a folder. Its file appears with the first save."""
+        path = free_name(folder, "untitled")
+        document = cls(path, Usd.Stage.Open(new_layer(path)), is_new=True)
+        document.stage.SetEditTarget(document.layer)
+        document._stamps = {path: _stamp(path)}
+        return document
+
+    def become(self, path: str) -> None:
+        """Take another scene in place of this one; undo begins anew. Raises StageError."""
+        other = Document.open(path)
+        self.path, self.stage, self._stamps, self.is_new = other.path, other.stage, other._stamps, False
+        self._undo.clear()
+        self._redo.clear()
+        self.revision += 1
+        self.saved_revision = self.revision
+
     @property
     def layer(self) -> Sdf.Layer:
         """The layer that edits change."""
@@ -77,7 +100,7 @@ class Document:
     @property
     def is_edited(self) -> bool:
         """True if there is something to save."""
-        return self.revision != self.saved_revision
+        return self.is_new or self.revision != self.saved_revision
 
     @property
     def undo_label(self) -> str:
@@ -173,7 +196,19 @@ class Document:
         finally:
             Path(part).unlink(missing_ok=True)
         self.saved_revision = self.revision
+        self.is_new = False
         self.note_files()
+
+    def differences(self) -> list[str]:
+        """Return how the edited scene differs from the file on disk: lines of a unified diff. Raises EditError."""
+        try:
+            with quiet():
+                theirs = Sdf.Layer.OpenAsAnonymous(self.path)
+        except Tf.ErrorException as error:
+            raise EditError(f"the file on disk cannot be read: {reason(error)}") from None
+        old, new = (layer.ExportToString().splitlines() for layer in (theirs, self.layer))
+        lines = difflib.unified_diff(old, new, "on disk", "here", lineterm="")
+        return list(itertools.islice(lines, MOST_DIFFERENCES))
 
     def has_comments(self) -> bool:
         """True if saving loses comments of the file, which USD does not keep."""

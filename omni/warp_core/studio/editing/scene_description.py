@@ -7,16 +7,16 @@ from typing import Any
 
 from pxr import Usd
 
-from ..nodes.graph.node_graph import NodeType
-from ..nodes.ogn.ogn_spec import AttributeSpec
-from ..nodes.scene.graph_loader import output_path
-from ..nodes.stock.node_registry import KERNEL, Registry
-from ..nodes.stock.type_listing import all_specs, first_sentence
-from ..nodes.values.attribute_types import EXECUTION, AttributeType, from_sdf, parse
-from ..usd.numpy_conversion import to_numpy
-from ..usd.stage import READ_ERRORS, layer_file
+from ...nodes.graph.node_graph import NodeType
+from ...nodes.ogn.ogn_spec import AttributeSpec
+from ...nodes.scene.graph_loader import output_path
+from ...nodes.stock.node_registry import KERNEL, Registry
+from ...nodes.stock.type_listing import all_specs, first_sentence
+from ...nodes.values.attribute_types import EXECUTION, AttributeType, from_sdf, parse
+from ...usd.numpy_conversion import to_numpy
+from ...usd.stage import READ_ERRORS, layer_file
+from ..records import plain
 from .edits import POSITION
-from .records import plain
 
 MOST_SHOWN = 16  # numbers of an array in a field
 MOST_NODES = 20_000

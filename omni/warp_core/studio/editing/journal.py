@@ -13,8 +13,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import config
-from ..files import make_private, read_private
+from ... import config
+from ...files import make_private, read_private
 from .document import Patch
 
 _MOST_BYTES = 1 << 28

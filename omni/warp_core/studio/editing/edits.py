@@ -12,10 +12,10 @@ from typing import Any
 
 from pxr import Sdf, Usd
 
-from ..nodes.graph.evaluate import EVALUATORS
-from ..nodes.scene.graph_builder import GraphBuilder
-from ..nodes.scene.graph_loader import output_path
-from ..nodes.stock.node_registry import Registry
+from ...nodes.graph.evaluate import EVALUATORS
+from ...nodes.scene.graph_builder import GraphBuilder
+from ...nodes.scene.graph_loader import output_path
+from ...nodes.stock.node_registry import Registry
 
 POSITION = "ui:nodegraph:node:pos"
 MOST_TEXT = 1 << 20  # characters of a kernel's text, as in a file of code

@@ -1,0 +1,192 @@
+"""Features of the studio beside the acceptance scenarios, in a real browser."""
+
+import contextlib
+import http.server
+import threading
+
+import numpy as np
+from playwright.sync_api import expect
+from pxr import Usd
+
+import omni.warp_core as wp
+from tests.studio_scenes import LIFT
+
+TICK = 1 / 24
+
+
+def test_names_complete_behind_wp_and_are_explained(tab):
+    tab.write(LIFT.replace("height + time", "7.0"))
+    tab.until_top(7.0)
+    tab.write(LIFT.replace("height + time, 0.0)", ""))
+    tab.page.keyboard.press("Control+End")
+    tab.page.keyboard.press("ArrowLeft")
+    tab.page.keyboard.type("wp.sqr", delay=20)
+    option = tab.page.locator(".cm-tooltip-autocomplete li", has_text="sqrt")
+    expect(option).to_be_visible()
+    expect(tab.page.locator(".cm-completionInfo")).to_contain_text("wp.sqrt(")
+    tab.page.wait_for_timeout(150)  # the editor ignores keys in the moment a list appears
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.type("(16.0), 0.0)")
+    tab.until_top(4.0)
+    place = tab.page.locator(".cm-line", has_text="wp.tid").evaluate(
+        """line => {
+          const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), range = document.createRange();
+          for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            const at = node.data.indexOf('tid');
+            if (at < 0) continue;
+            range.setStart(node, at);
+            range.setEnd(node, at + 3);
+            const box = range.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+          }
+        }"""
+    )
+    tab.page.mouse.move(place[0] - 3, place[1] + 1)
+    tab.page.mouse.move(*place, steps=3)
+    expect(tab.page.locator(".cm-tooltip-hover")).to_contain_text("Index of the thread that runs")
+
+
+def test_an_empty_start_offers_samples_and_copies_one(start, open_tab, tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "terrain.usda").write_text("mine")
+    tab = open_tab(start(None, folder))
+    tab.page.get_by_role("dialog", name="Begin with").wait_for()
+    assert tab.serious() == []
+    tab.page.get_by_role("button", name="terrain").click()
+    expect(tab.page.locator(".file")).to_have_text("terrain2.usda")
+    tab.until("omniStudio.shapes.get('/Terrain')?.mesh.geometry.getAttribute('position')?.count ?? 0", 14641)
+    assert sorted(each.name for each in folder.iterdir()) == ["terrain.usda", "terrain2.usda"]
+    assert (folder / "terrain.usda").read_text() == "mine"
+
+
+def test_from_an_empty_scene_to_a_saved_one(start, open_tab, tmp_path):
+    """The tour of docs/studio.md, with the keyboard and the mouse alone."""
+    tab = open_tab(start(None, tmp_path))
+    page = tab.page
+    page.get_by_role("button", name="Empty scene").click()
+
+    def add(words):
+        page.keyboard.press("Shift+A")
+        page.get_by_role("combobox", name="Add a node").fill(words)
+        page.keyboard.press("Enter")
+
+    def connect(words):
+        page.keyboard.press("c")
+        page.get_by_role("combobox", name="Connect").fill(words)
+        page.keyboard.press("Enter")
+
+    def node(name):
+        return page.locator(f'.react-flow__node[data-id="/World/Graph/{name}"]')
+
+    add("grid create")
+    expect(node("gridCreate")).to_be_visible()
+    add("noise deform")
+    expect(node("noiseDeform")).to_be_visible()
+    connect("prims gridCreate.mesh")
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    add("write prims v2")
+    expect(node("writePrimsV2")).to_be_visible()
+    connect("primsBundle noiseDeform.prims")
+    expect(page.locator(".react-flow__edge")).to_have_count(2)
+    page.get_by_label("prims", exact=True).fill("/World/Terrain")
+    page.keyboard.press("Enter")
+    top = tab.until("omniStudio.box().max.y", lambda y: y is not None and 0 < y < 1e9)
+    assert not (tmp_path / "untitled.usda").exists()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("unsaved")).to_have_count(0)
+    stage = Usd.Stage.Open(str(tmp_path / "untitled.usda"))
+    with wp.usd.play(stage, trust=True) as player:
+        player.step()
+        points = np.asarray(player.get("/World/Terrain.points"))
+    assert points[:, 1].max() == np.float32(top)
+
+
+def test_a_changed_file_is_compared(tab, scene):
+    tab.page.get_by_label("height, as a number").fill("2")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(2 + TICK)
+    scene.write_text(scene.read_text().replace("height + time", "height + 50.0"))
+    tab.page.get_by_role("button", name="Compare").click()
+    dialog = tab.page.get_by_role("dialog", name="Compare")
+    expect(dialog.locator(".error", has_text="height + 50.0")).to_be_visible()
+    expect(dialog.locator(".good", has_text="inputs:height = 2")).to_be_visible()
+    assert tab.serious() == []
+    tab.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    tab.page.get_by_role("button", name="Keep mine").click()
+    expect(tab.page.get_by_text("The file has changed")).to_have_count(0)
+
+
+def test_baking_writes_the_frames_of_a_play(tab, scene):
+    tab.page.get_by_label("height, as a number").fill("2")
+    tab.page.keyboard.press("Enter")
+    tab.until_top(2 + TICK)
+    tab.page.get_by_role("button", name="Bake").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("save the scene first")
+    tab.page.keyboard.press("Control+s")
+    expect(tab.page.get_by_text("unsaved")).to_have_count(0)
+    tab.page.get_by_role("button", name="Bake").click()
+    expect(tab.page.get_by_text("Baked: ")).to_be_visible()
+    baked = Usd.Stage.Open(str(scene.with_name("scene_baked.usdc")))
+    for frame in (1, 24):
+        points = np.asarray(baked.GetAttributeAtPath("/Sheet.points").Get(frame))
+        np.testing.assert_allclose(points[:, 1], 2 + frame * TICK, rtol=1e-6)
+
+
+def test_all_keys_are_told_on_a_key(tab):
+    tab.page.locator("body").press("?")
+    dialog = tab.page.get_by_role("dialog", name="Keys")
+    for key in ("Space", "Shift+A", "Ctrl+Enter", "F8", "Ctrl+K", "Delete"):
+        expect(dialog.locator("kbd", has_text=key).first).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+@contextlib.contextmanager
+def notebook(html):
+    """A page of another server on this machine, as that of a notebook."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_notebook_shows_the_studio_in_a_frame(browser, scene, monkeypatch, tmp_path):
+    monkeypatch.setenv("OMNI_WARP_SETTINGS_DIR", str(tmp_path / "settings"))
+    shown = wp.studio.show(scene, height=500)
+    try:
+        with notebook(f"<!doctype html><title>cell</title>{shown._repr_html_()}") as address:
+            page = browser.new_page(viewport={"width": 1200, "height": 760})
+            page.goto(address)
+            frame = page.frame_locator("iframe")
+            frame.get_by_role("button", name="Run now").click()
+            expect(frame.get_by_text("Compiled in")).to_be_visible()
+            page.close()
+    finally:
+        shown.close()
+
+
+def test_no_page_may_frame_a_studio_that_is_for_no_notebook(browser, studio):
+    with notebook(f'<!doctype html><iframe src="{studio.url}"></iframe>') as address:
+        page = browser.new_page()
+        told = []
+        page.on("console", lambda message: told.append(message.text))
+        page.goto(address)
+        for _ in range(200):
+            if any("frame-ancestors" in text for text in told):
+                break
+            page.wait_for_timeout(50)
+        assert any("frame-ancestors" in text for text in told)
+        page.close()
