@@ -109,5 +109,5 @@ def test_files_of_frames_replace_one_another(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
     display = Display(stage)
     for frame in (1, 2, 3):
-        display.attach("/A", "filePath", frame, ".nvdb", lambda path: open(path, "w").close())
+        display.attach("A", [("/A", "filePath")], frame, ".nvdb", lambda path: open(path, "w").close())
         assert len(os.listdir(tmp_path)) == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +65,7 @@ class Display(SampleLayer):
         self.stage = Usd.Stage.Open(root)
         self._gatherer = Gatherer(self.stage, self._warn)
         self._parts: dict[int, np.ndarray] = {}
-        self._own_files: dict[tuple[str, str], str] = {}
+        self._own_files: dict[tuple[tuple[str, str], ...], str] = {}
         self._written = 0
         self._changed: set[str] = set()
         self._varying: set[str] = set()  # prims with values that change with time
@@ -106,15 +106,23 @@ class Display(SampleLayer):
             spec.default = Sdf.ValueBlock()
         self._changed.add(prim)
 
-    def attach(self, prim: str, attribute: str, frame: int, extension: str, write: Callable[[str], None]) -> None:
+    def attach(
+        self,
+        name: str,
+        places: Sequence[tuple[str, str]],
+        frame: int,
+        extension: str,
+        write: Callable[[str], None],
+    ) -> None:
         """Write a file of the current frame into the engine's temporary folder, in place of that of the last frame."""
         self._written += 1
         path = os.path.join(tempfile.gettempdir(), f"{os.getpid()}.{self._written}{extension}")
         write(path)
-        if (old := self._own_files.get((prim, attribute))) is not None:
+        if (old := self._own_files.get(tuple(places))) is not None:
             os.unlink(old)
-        self._own_files[prim, attribute] = path
-        self.set(prim, attribute, "asset", Sdf.AssetPath(path), frame)
+        self._own_files[tuple(places)] = path
+        for prim, attribute in places:
+            self.set(prim, attribute, "asset", Sdf.AssetPath(path), frame)
 
     def refresh(self) -> None:
         """Read everything anew with the next update, as the scene has changed."""
