@@ -160,10 +160,11 @@ def run(task: Callable[[], int], read_seconds: float = 0.0, node_seconds: float 
     before = {number: signal.getsignal(number) for number in (*_STOPS, signal.SIGALRM)}
     watch = _Watch(child, read_seconds, node_seconds)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
-    status = os.waitpid(child, 0)[1]
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # its number stays its own until the watch is over
     signal.setitimer(signal.ITIMER_REAL, 0)
     for number, handler in before.items():
         signal.signal(number, handler)
+    status = os.waitpid(child, 0)[1]
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = 0 if ended_by else os.WEXITSTATUS(status)
     return Ending(code, ended_by, bool(_shared[1]), watch.stopped, watch.overdue, watch.late)
