@@ -635,8 +635,14 @@ def test_arguments_in_the_place_of_dim():
     def fresh(x: wp.array(dtype=float)):
         x[wp.tid()] = 1.0
 
-    with pytest.raises(TypeError, match=r"dim is the number of threads.* write wp\.launch\(fresh, dim=\.\.\., inputs="):
-        wp.launch(fresh, [wp.zeros(2, dtype=float)])
+    x = wp.zeros(2, dtype=float)
+    for _ in range(2):  # cold, and warm
+        with pytest.raises(
+            TypeError, match=r"dim is the number .* write wp\.launch\(fresh, dim=\.\.\., inputs="
+        ) as why:
+            wp.launch(fresh, [x])
+        assert [frame.name for frame in why.traceback] == ["test_arguments_in_the_place_of_dim"]
+        wp.launch(fresh, 2, [x])
 
 
 @pytest.mark.cpu

@@ -95,15 +95,15 @@ def _launch(
     >>> x.tolist()
     [0.0, 2.0, 4.0, 6.0]
     """
-    _check_dim(_check_kernel(kernel), dim)
+    if wrong := _wrong_dim(_check_kernel(kernel), dim):
+        raise TypeError(wrong)
     where = launch_device(kernel, device, stream, record_cmd)
     if stream is not None and where.is_cuda:
         rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret, serial
         with ScopedStream(stream, sync_enter=False):
             return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
-    if config.print_launches:
-        print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+    _announce(kernel, dim, where)
     kernel, instance = _chosen(kernel, args, serial)
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
@@ -157,17 +157,23 @@ def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
         raise ValueError(f"kernel `{kernel.name}`: stream belongs to {stream.device} but the launch is on {device}")
 
 
-def _check_dim(kernel: Kernel, dim: Any) -> None:
-    """Raise TypeError where the arguments of the kernel stand in the place of `dim`."""
+def _announce(kernel: Kernel, dim: Any, where: Device) -> None:
+    if config.print_launches:
+        print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+
+
+def _wrong_dim(kernel: Kernel, dim: Any) -> str:
+    """Return what is wrong where the arguments of the kernel stand in the place of `dim`; empty if all is right."""
     for n in dim if isinstance(dim, (tuple, list)) else [dim]:
         try:
             operator.index(n)
         except TypeError:
             inside = "" if n is dim else f" in a {type(dim).__name__}"
-            raise TypeError(
+            return (
                 f"kernel `{kernel.name}`: dim is the number of threads, an integer or up to four of them, got "
                 f"{type(n).__name__}{inside}; write wp.launch({kernel.name}, dim=..., inputs=[...])"
-            ) from None
+            )
+    return ""
 
 
 def _launch_on(command: Any, stream: Any) -> None:
