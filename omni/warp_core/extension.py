@@ -15,7 +15,7 @@ from .kit.consent_gate import ConsentGate
 from .kit.dialog import ask_in_window
 from .kit.menu import Menu
 from .kit.property_panel import PropertyPanel
-from .kit.samples import Samples
+from .kit.sample_browser import Samples
 from .nodes.extensions.kit_modules import StandIn
 
 MENU = "/exts/omni.warp_core/enable_menu"
