@@ -2,6 +2,7 @@
 
 import gc
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,55 @@ def test_leaves_share_their_gradient():
     assert wp.from_torch(2.0 * t).grad.list() == [0.0, 0.0]  # no leaf
 
 
+def test_gradients_of_leaves_are_set_when_they_are_asked_for():
+    t = torch.tensor([1.0, 2.0], requires_grad=True)
+    a, b = wp.from_torch(t), wp.from_torch(t)
+    assert t.grad is None  # an optimizer passes it over
+    y = wp.zeros(2, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(squares, dim=2, inputs=[a, y])
+    tape.backward(grads={y: wp.ones(2)})
+    assert t.grad.tolist() == [2.0, 4.0]
+    assert a.grad.ptr == b.grad.ptr == t.grad.data_ptr()
+    t.grad = torch.tensor([10.0, 20.0])
+    tape.backward(grads={y: wp.ones(2)})
+    assert t.grad.tolist() == [12.0, 24.0]
+    (t * t).sum().backward()
+    assert t.grad.tolist() == a.grad.list() == [14.0, 28.0]
+    points = torch.zeros(2, 3, requires_grad=True)
+    whole, rows = wp.from_torch(points), wp.from_torch(points, dtype=wp.vec3)
+    rows.grad.fill_(2.0)
+    assert whole.grad.numpy().sum() == points.grad.sum() == 12.0
+    strided = torch.ones(3, 4)[:, ::2].requires_grad_()
+    wp.from_torch(strided).grad.fill_(5.0)
+    assert strided.grad.sum() == 30.0
+
+
+@pytest.mark.parametrize("set_to_none", [True, False])
+@pytest.mark.parametrize("declared", ["torch", "ours"])
+def test_optimizers_may_clear_gradients(declared, set_to_none):
+    if declared == "torch":
+        t = torch.tensor([1.0, 2.0], requires_grad=True)
+        a = wp.from_torch(t)
+    else:
+        a = wp.array([1.0, 2.0], dtype=float, requires_grad=True)
+        t = wp.to_torch(a)
+        assert wp.to_torch(a).grad.data_ptr() == t.grad.data_ptr()
+    judge = t.detach().clone().requires_grad_()
+    optimizers = torch.optim.SGD([t], lr=0.1), torch.optim.SGD([judge], lr=0.1)
+    y = wp.zeros(2, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(squares, dim=2, inputs=[a, y])
+    for _ in range(3):
+        for o in optimizers:
+            o.zero_grad(set_to_none=set_to_none)
+        tape.backward(grads={y: wp.ones(2)})
+        (judge**2).sum().backward()
+        for o in optimizers:
+            o.step()
+    assert torch.allclose(t, judge)
+
+
 def test_arrays_give_their_gradient():
     a = wp.ones(3, dtype=float, requires_grad=True)
     t = wp.to_torch(a)
@@ -291,8 +341,11 @@ def test_an_autograd_function_of_launches_has_the_right_gradient(is_leaf):
         assert torch.allclose(xy.grad.double(), judge.grad, rtol=1e-4), turn
 
 
-def test_conversions_leak_nothing():
-    t, a = torch.zeros(1000), wp.zeros(1000)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_conversions_leak_nothing(requires_grad):
+    t, a = torch.zeros(1000, requires_grad=requires_grad), wp.zeros(1000, requires_grad=requires_grad)
+    made = weakref.ref(wp.to_torch(wp.zeros(3, requires_grad=requires_grad)))
+    assert made() is None
     before = len(gc.get_objects())
     for _ in range(10_000):
         wp.from_torch(t)

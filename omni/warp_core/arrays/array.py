@@ -118,6 +118,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     _claim: grad_binding.GradientBinding | None = None  # of the gradient
     _set_by: grad_binding.SetBy = None  # as a gradient
     _requires_grad_off = False  # whether the user wants no gradient, whatever memory is shared
+    _link: Any = None  # of a gradient, to tensors of another library that have it too
     _is_parameter = False  # whether an optimizer of another library updates it by the gradient that both share
     retain_grad = False
 
@@ -314,7 +315,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         at = self._address + layout.offset
         made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
         made._refs, made.retain_grad, made._requires_grad_off = self._refs, self.retain_grad, self._requires_grad_off
-        made._is_parameter = self._is_parameter
+        made._is_parameter, made._link = self._is_parameter, self._link
         if self._set_by is not None:
             made._set_by = self._set_by
         if self._grad is not None and element.shows_numbers_of(self._require_element()):
@@ -362,7 +363,10 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     @property
     def grad(self) -> array | None:
         """The gradient array, None unless `requires_grad`. Assigning one sets `requires_grad`."""
-        return self._grad
+        found = self._grad
+        if found is not None and found._link is not None:
+            found._link.attach()
+        return found
 
     @grad.setter
     def grad(self, value: array | None) -> None:

@@ -26,6 +26,16 @@ _order = count()
 _usual = True  # whether no gradient was ever assigned or replaced, so that there is nothing to `check`
 
 
+are_linked = False  # whether a gradient was ever linked to tensors of another library
+
+
+def attach_links(arrays: Iterable[Any]) -> None:
+    """Give the gradients of arrays to the tensors of other libraries that share them."""
+    if are_linked:
+        for link in {a._grad._link for a in arrays if a._grad is not None} - {None}:
+            link.attach()
+
+
 class GradientBinding(_native.GradientSpan):
     """Binds the memory of an array to its gradient in another array, for as long as there are views of the array."""
 
@@ -46,6 +56,12 @@ def claim(a: Any, gradient: Any, fresh: bool) -> GradientBinding | None:
     global _usual
     _usual = _usual and fresh and not _native.gradients_in(*a._span)
     return GradientBinding(a, gradient) if a.size else None
+
+
+def bound_gradient(a: Any) -> Any:
+    """The gradient that is bound to the memory of an array, or None."""
+    claims = _native.gradients_in(*a._span)
+    return max(claims, key=lambda c: c.number).gradient if claims else None
 
 
 def settle(a: Any, name: str) -> None:

@@ -33,7 +33,12 @@ def _library() -> Library:
     import paddle
 
     return Library(
-        "paddle.Tensor", paddle.Tensor, lambda t: not t.stop_gradient, _leaf_gradient, lambda t: paddle.zeros_like(t)
+        "paddle.Tensor",
+        paddle.Tensor,
+        lambda t: not t.stop_gradient,
+        _leaf_gradient,
+        _leaf_gradient,
+        lambda t: paddle.zeros_like(t),
     )
 
 

@@ -9,11 +9,32 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _native
-from ..arrays import dlpack
+from ..arrays import dlpack, grad_binding
 from ..arrays.array import array
 from ..arrays.dtypes import element_of
 from ..lang.types import SCALARS, Scalar, Struct
 from ..lang.values.scalars import SCALAR_CLASSES
+
+
+class GradientLink:
+    """Lets tensors have the gradient of an array as their own, whenever a program may ask for it.
+
+    An optimizer drops the gradients of tensors to clear them, so the link is made anew for each backward pass.
+    """
+
+    def add(self, t: Any) -> bool:
+        """Link one more tensor. False if its library adds to its gradient by itself."""
+        raise NotImplementedError
+
+    def attach(self) -> None:
+        """Give the gradient to the tensors. It is cleared if one has none, and has the numbers of one with another."""
+        raise NotImplementedError
+
+
+def set_link(gradient: Any, link: GradientLink) -> None:
+    """Link a gradient to tensors."""
+    gradient._link = link
+    grad_binding.are_linked = True
 
 
 class Library(NamedTuple):
@@ -24,14 +45,18 @@ class Library(NamedTuple):
         tensor: the class.
         requires_grad: True if a tensor has a gradient.
         leaf_gradient: the gradient of a leaf as a tensor, made if needed; None if the library adds to it by itself.
+        attached_gradient: the same, which the tensor also has as its gradient from then on.
         zeros_like: a tensor of zeros like another one.
+        link: links a tensor and its gradient, where `leaf_gradient` only makes it.
     """
 
     name: str
     tensor: type
     requires_grad: Callable[[Any], bool]
     leaf_gradient: Callable[[Any], Any]
+    attached_gradient: Callable[[Any], Any]
     zeros_like: Callable[[Any], Any]
+    link: Callable[[Any, Any], GradientLink] | None = None
 
 
 def array_of(
@@ -58,18 +83,25 @@ def array_of(
 
 
 def _share_gradient(library: Library, t: Any, made: array) -> None:
+    known = None if library.link is None else grad_binding.bound_gradient(made)
+    if known is not None and known._link is not None and known._link.add(t):
+        made._resolve_grad("t")
+        made._is_parameter = True
+        return
     shared = library.leaf_gradient(t)
     if shared is None:
         made.requires_grad = True
-    else:
-        made.grad = dlpack.import_dlpack(array, shared, made.dtype)
-        made._is_parameter = True
+        return
+    made.grad = dlpack.import_dlpack(array, shared, made.dtype)
+    made._is_parameter = True
+    if library.link is not None:
+        set_link(made._grad, library.link(t, shared))
 
 
 def _descriptor(library: Library, t: Any, dtype: Any, wanted: bool, grad: Any) -> Any:
     number = -1 if dtype is None else element_of(dtype).id
     if wanted:
-        grad = library.leaf_gradient(t)
+        grad = library.attached_gradient(t)
         if grad is None:
             grad = library.zeros_like(t)
     if grad is None:

@@ -5,13 +5,14 @@ Start with `from_torch`. Operations for tensors are in `torch_kernel.py`.
 
 from __future__ import annotations
 
+import weakref
 from functools import cache
 from typing import Any
 
 from .. import _native
 from ..devices.device import Device, get_device
 from ..devices.stream import Stream
-from .tensors import Library, array_of, scalar_key, scalar_of_name, tensor_of
+from .tensors import GradientLink, Library, array_of, scalar_key, scalar_of_name, set_link, tensor_of
 
 __all__ = [
     "device_from_torch",
@@ -34,17 +35,74 @@ _SIGNED = {"u16": "int16", "u32": "int32", "u64": "int64"}
 def _library() -> Library:
     import torch
 
-    return Library("torch.Tensor", torch.Tensor, lambda t: t.requires_grad, _leaf_gradient, torch.zeros_like)
+    return Library(
+        "torch.Tensor",
+        torch.Tensor,
+        lambda t: t.requires_grad,
+        _leaf_gradient,
+        _attached_gradient,
+        torch.zeros_like,
+        TorchLink,
+    )
+
+
+def _has_own_gradient(t: Any) -> bool:
+    """True for a leaf, to whose gradient torch does not add by itself now."""
+    import torch
+
+    return t.is_leaf and torch.is_grad_enabled() and t.dtype.is_floating_point
 
 
 def _leaf_gradient(t: Any) -> Any:
     import torch
 
-    if not (t.is_leaf and torch.is_grad_enabled()) or not t.dtype.is_floating_point:
+    if not _has_own_gradient(t):
         return None
-    if t.grad is None:
-        t.grad = torch.zeros_like(t)
-    return t.grad if t.grad.stride() == t.stride() and t.grad.dtype == t.dtype else None
+    if t.grad is not None and t.grad.stride() == t.stride() and t.grad.dtype == t.dtype:
+        return t.grad
+    made = torch.zeros_like(t, requires_grad=False)
+    return made if made.stride() == t.stride() else _strided_zeros(torch, t)
+
+
+def _strided_zeros(torch: Any, t: Any) -> Any:
+    if any(step == 0 and n > 1 for n, step in zip(t.shape, t.stride())):
+        return None  # elements share memory
+    return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device).zero_()
+
+
+def _attached_gradient(t: Any) -> Any:
+    found = _leaf_gradient(t)
+    if found is not None:
+        t.grad = found
+    return found
+
+
+class TorchLink(GradientLink):
+    """A link to leaves of PyTorch. `gradient` is the tensor that they get as their `grad`."""
+
+    def __init__(self, t: Any, gradient: Any):
+        self.gradient = gradient
+        self._leaves = [weakref.ref(t)]
+
+    def add(self, t: Any) -> bool:
+        """As `GradientLink.add`."""
+        if not _has_own_gradient(t):
+            return False
+        if all(r() is not t for r in self._leaves):
+            self._leaves = [*(r for r in self._leaves if r() is not None), weakref.ref(t)]
+        return True
+
+    def attach(self) -> None:
+        """As `GradientLink.attach`."""
+        for reference in self._leaves:
+            t = reference()
+            if t is None or t.grad is self.gradient:
+                continue
+            if t.grad is None:
+                self.gradient.zero_()
+            else:
+                self.gradient.copy_(t.grad.detach())
+            t.grad = self.gradient
 
 
 def from_torch(
@@ -99,7 +157,12 @@ def to_torch(a: Any, requires_grad: bool | None = None) -> Any:
     if wanted and made.dtype.is_floating_point:
         made.requires_grad_(True)
         if a._grad is not None:
-            made.grad = _native.exchange.give(library.tensor, a._grad)
+            if a._grad._link is None:
+                view = a._grad[...]  # the tensor holds it, which must not hold the tensor
+                set_link(a._grad, TorchLink(made, _native.exchange.give(library.tensor, view)))
+            else:
+                a._grad._link.add(made)
+            made.grad = a._grad._link.gradient
             a._is_parameter = True
     return made
 

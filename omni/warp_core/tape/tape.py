@@ -254,6 +254,7 @@ class Tape(TapeScopes, Recorder):
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
+        grad_binding.attach_links(a for step in self.launches for a in step.arrays)
         given = None if loss is None and grads is None else cotangents.given(loss, grads)
         if self._has_run:
             self._follow_parameters()
