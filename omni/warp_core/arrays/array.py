@@ -379,7 +379,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             mine, theirs = getattr(self, what), getattr(value, what, None)
             if mine != theirs:
                 mine, theirs = (getattr(x, "__name__", x) for x in (mine, theirs))
-                raise ValueError(f"grad: expected {what} {mine}, got {theirs}; `a.grad.assign(...)` converts numbers")
+                how = "pass a copy like the array" if what == "strides" else "`a.grad.assign(...)` converts numbers"
+                raise ValueError(f"grad: expected {what} {mine}, got {theirs}; {how}")
         if layouts.may_share_memory(self, value):
             raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 
