@@ -97,7 +97,12 @@ void check_result(bool is_done) {
     nb::python_error error;
     if (!error.matches(PyExc_Exception)) throw error;
     std::string words = nb::str(error.value()).c_str();
-    raise(error.type().ptr(), words.substr(0, words.find('\n')));  // without the lines of C++ below
+    words = words.substr(0, words.find('\n'));  // without the lines of C++ below
+    if (words.find("storage") != std::string::npos)
+        words +=
+            ": a transform of torch.func, a trace or a sparse layout hides its memory; call a kernel through "
+            "wp.torch_kernel";
+    raise(error.type().ptr(), words);
 }
 
 // Raises if the library would expect gradients of what is done with the tensor.
@@ -121,6 +126,7 @@ Scalar scalar_of(const dlpack::Tensor& t) {
 std::string type_words(const dlpack::Tensor& t) {
     std::string bits = std::to_string(t.bits);
     if (t.code == 5 && t.lanes == 1) return "complex" + bits;
+    if (t.code >= 7 && t.code <= 17 && t.lanes == 1) return "float" + bits;
     return "type code " + std::to_string(t.code) + " of DLPack, " + bits + " bits, " + std::to_string(t.lanes) +
            " lanes";
 }
@@ -330,7 +336,7 @@ void refuse_misfit(Misfit why, const ForeignMemory& m, int dtype_id) {
             raise(PyExc_ValueError, "source: the memory is not aligned to its " + found + "; pass a copy");
         case Misfit::NoData:
             raise(PyExc_ValueError,
-                  "source: has no data: it is traced by a compiler such as torch.compile, or on the device meta");
+                  "source: has no data: its storage was freed, or it is traced by torch.compile or on the device meta");
         case Misfit::TooMany:
             raise(PyExc_ValueError, "source: arrays have up to 4 dimensions, got " + m.shape_words());
         case Misfit::None:

@@ -200,8 +200,8 @@ void Plan::refuse_memory(size_t index, const ForeignMemory& memory, Misfit why) 
     if (why == Misfit::NotAligned) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");
     if (why == Misfit::NoData)
         refuse(PyExc_ValueError, index,
-               "has no data, as it is traced by torch.compile or on the device meta: call the kernel through "
-               "wp.torch_kernel");
+               "has no data, as its storage was freed, or it is traced by torch.compile or on the device meta: call "
+               "the kernel through wp.torch_kernel");
     bool same = memory.scalar == p.dtype->scalar;
     bool convertible = memory.scalar.kind != Kind::None && !same && memory.ndim == p.ndim + p.dtype->rank;
     refuse(PyExc_TypeError, index,
@@ -266,7 +266,9 @@ bool Plan::pack_converted(size_t index, PyObject* value, std::byte* block, Pins&
         replacement = convert(index, nb::borrow(value));
     } catch (nb::python_error& e) {
         if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError)) throw;
-        refuse(e.type().ptr(), index, std::string("cannot be used: ") + nb::str(e.value()).c_str());
+        // Not the error's own class, whose constructor may take something else than a text.
+        PyObject* kind = e.matches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError;
+        refuse(kind, index, std::string("cannot be used: ") + nb::str(e.value()).c_str());
     }
     if (replacement.is(nb::borrow(Py_NotImplemented)) || replacement.is(nb::borrow(value))) return false;
     if (params[index].kind == ArgKind::Array && !as_array(replacement.ptr())) return false;

@@ -55,6 +55,12 @@ def torch_rosenbrock(xy):
     return (1.0 - x) ** 2 + 100.0 * (y - x**2) ** 2
 
 
+def freed():
+    t = torch.zeros(3)
+    t.untyped_storage().resize_(0)
+    return t
+
+
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
@@ -71,6 +77,29 @@ def test_tensors_and_arrays_share_memory(theirs, ours):
     assert wp.dtype_from_torch(theirs) is ours
     if theirs in DTYPES:
         assert wp.dtype_to_torch(ours) is theirs
+
+
+def doubling(dtype):
+    @wp.kernel(module="unique")
+    def twice(x: wp.array(dtype=dtype), y: wp.array(dtype=dtype)):
+        i = wp.tid()
+        y[i] = x[i] + x[i]
+
+    return twice
+
+
+@pytest.mark.parametrize(("theirs", "ours"), (DTYPES | UNSIGNED).items(), ids=str)
+def test_every_dtype_goes_by_dlpack_and_to_launches(theirs, ours):
+    t = torch.tensor([[0, 1, 1], [1, 0, 1]]).to(theirs).T  # strided
+    a = wp.from_dlpack(t)
+    assert (a.dtype, a.shape, a.strides, a.ptr) == (ours, (3, 2), (t.itemsize, 3 * t.itemsize), t.data_ptr())
+    back = torch.from_dlpack(a)
+    assert (back.dtype, back.data_ptr(), back.stride()) == (theirs, t.data_ptr(), t.stride())
+    if theirs is torch.bool:
+        return  # has no sum
+    x, y = t[:, 1], torch.zeros(3, dtype=theirs)
+    wp.launch(doubling(ours), dim=3, inputs=[x, y])
+    assert y.tolist() == [2, 0, 2]
 
 
 def test_unsigned_dtypes_are_signed_in_torch():
@@ -112,10 +141,13 @@ def test_memory_outlives_either_side():
             TypeError,
             "do not support numbers of complex64",
         ),
+        (lambda: wp.from_torch(torch.zeros(2, 2).to_sparse()), RuntimeError, "doesn't have storage: .*sparse layout"),
+        (lambda: wp.from_torch(freed()), ValueError, "storage was freed"),
+        (lambda: wp.from_torch(torch.zeros(2, dtype=torch.float8_e5m2)), TypeError, "numbers of float8"),
         (
-            lambda: wp.from_torch(torch.zeros(2, 2).to_sparse()),
+            lambda: torch.func.grad(lambda x: wp.from_torch(x).numpy().sum())(torch.zeros(2)),
             RuntimeError,
-            "data pointer of Tensor that doesn't have storage$",
+            r"a transform of torch.func.* wp.torch_kernel",
         ),
         (lambda: wp.from_torch(torch.zeros(1, 1, 1, 1, 1)), ValueError, "up to 4 dimensions"),
         (lambda: wp.from_torch(torch.zeros(2, dtype=torch.cfloat).conj().imag), ValueError, "resolve_neg"),
@@ -171,7 +203,8 @@ def test_descriptors_are_checked():
         (lambda: torch.zeros(3, device="meta"), ValueError, "meta"),
         (lambda: torch.zeros(3, dtype=torch.float64), TypeError, "convert it"),
         (lambda: torch.zeros(3, dtype=torch.cfloat).conj().imag, ValueError, "resolve_neg"),
-        (lambda: torch.zeros(3, 3).to_sparse(), ValueError, ""),
+        (lambda: torch.zeros(3, 3).to_sparse(), ValueError, "sparse layout .* wp.torch_kernel"),
+        (freed, ValueError, "storage was freed"),
     ],
 )
 def test_launches_say_which_tensor_does_not_fit(tensor, error, text):

@@ -84,7 +84,7 @@ def _first(data: Any) -> Any:
 
 
 def _typed_element(data: Any) -> Element | None:
-    """The element type of lists of typed scalars or structs, which NumPy cannot tell, and of arrays of structs."""
+    """The element type where NumPy cannot tell it: lists of typed scalars or structs, arrays of structs, bfloat16."""
     if _is_array(data):
         return data._element if isinstance(data._element.type, Struct) or _scalar(data._element) is BF16 else None
     if is_bfloat16(data):

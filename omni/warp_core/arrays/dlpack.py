@@ -156,6 +156,7 @@ def _device(kind: int, ordinal: int) -> Any:
 
 def _ask(source: Any) -> Any:
     """The capsule of an object, whose memory the current stream will use. For a graph there is nothing to wait for."""
+    _check_has_memory(source)
     kind, ordinal = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (HOST, 0)
     device = _device(int(kind), int(ordinal or 0))
     stream = None if device.is_cpu else -1 if capture.gpu() is not None else handle_of(device)
@@ -163,6 +164,19 @@ def _ask(source: Any) -> Any:
         return source.__dlpack__(stream=stream, max_version=(1, _NEWEST))
     except TypeError:  # it is of a version before 1.0
         return source.__dlpack__(stream=stream) if stream is not None else source.__dlpack__()
+
+
+def _check_has_memory(source: Any) -> None:
+    """Raise TypeError or ValueError for values of JAX without memory, whose own errors name no way out."""
+    if not type(source).__module__.startswith("jax"):
+        return
+    if type(source).__name__.endswith("Tracer"):
+        raise TypeError(
+            "it is traced by JAX and has no memory: call the kernel through wp.jax_kernel, or launch it outside of the "
+            "traced function"
+        )
+    if source.is_deleted():
+        raise ValueError("it has no memory, as JAX has deleted it or donated it to a function: pass a live array")
 
 
 _elements: dict[int, Element] = {}  # by the native number of the type
