@@ -32,7 +32,7 @@ from ..nodes.values.attribute_values import ValueTypeError
 from ..usd.stage import StageError, frame_rate
 from .display import Display
 from .editing.document import Patch, put
-from .editing.samples import new_layer
+from .editing.sample_scenes import new_layer
 from .records import Blob, blob, pack, plain
 
 FRAMES = (1, 100)  # of a scene that says nothing about its range

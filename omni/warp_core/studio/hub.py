@@ -16,7 +16,7 @@ from typing import Any
 from ..usd.stage import StageError
 from .agreements import Agreements
 from .baking import Baking
-from .editing import samples
+from .editing import sample_scenes
 from .editing.document import Document, Patch
 from .editing.edits import EditError
 from .editing.journal import Journal
@@ -86,7 +86,9 @@ class Hub:
             page.post(message)
         self.texts.attach(page)
         if self.document.is_new and not self.document.revision:
-            page.post({"is": "samples", "samples": samples.listed(), "folder": os.path.dirname(self.document.path)})
+            page.post(
+                {"is": "samples", "samples": sample_scenes.listed(), "folder": os.path.dirname(self.document.path)}
+            )
         if self.found_edits:
             page.post({"is": "recover", "count": len(self.found_edits)})
 
@@ -213,7 +215,7 @@ class Hub:
         """Copy a sample scene to the folder of a new scene, and open the copy."""
         if not self.document.is_new or self.document.revision:
             raise EditError("a sample can only take the place of a new scene without edits")
-        self.document.become(samples.copy_to(name, os.path.dirname(self.document.path)))
+        self.document.become(sample_scenes.copy_to(name, os.path.dirname(self.document.path)))
         self.journal = Journal(self.document.path, self.document.digest())
         self._show_other_files()
 

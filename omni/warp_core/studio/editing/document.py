@@ -20,7 +20,7 @@ from pxr import Sdf, Tf, Usd
 from ...nodes.stock import node_registry
 from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
 from .edits import QUIET, EditError, Editor, graph_of, place_of, run
-from .samples import free_name, new_layer
+from .sample_scenes import free_name, new_layer
 
 MOST_STEPS = 1000
 MOST_DIFFERENCES = 2000  # lines
