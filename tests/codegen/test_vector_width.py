@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.codegen.cpu.native_calls import SYMBOLS
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.codegen.vector_width import preferred_lanes
 from omni.warp_core.front.lower import lower_kernel
@@ -150,6 +151,51 @@ def same_length(
 )
 def test_rows_of_different_length(kernel, one_lane):
     assert (preferred_lanes(pipeline.run(lower_kernel(kernel)), _TARGET) == 1) is one_lane
+
+
+@wp.kernel
+def density(grid: wp.uint64, points: wp.array[wp.vec3], r: float, out: wp.array[float]):
+    i = wp.tid()
+    query = wp.hash_grid_query(grid, points[i], r)
+    j, total = 0, 0.0
+    while wp.hash_grid_query_next(query, j):
+        total += wp.max(r * r - wp.length_sq(points[i] - points[j]), 0.0)
+    out[i] = total
+
+
+@wp.kernel
+def forces(grid: wp.uint64, points: wp.array[wp.vec3], r: float, out: wp.array[float]):
+    i = wp.tid()
+    query = wp.hash_grid_query(grid, points[i], r)
+    j, total = 0, 0.0
+    while wp.hash_grid_query_next(query, j):
+        away = points[i] - points[j]
+        d = wp.length(away) / r
+        total += wp.length(away / d + away / (1.0 + d) / (2.0 + d)) / (3.0 + d) + 1.0 / (4.0 + d)
+    out[i] = total
+
+
+@wp.kernel
+def faces_near(mesh: wp.uint64, points: wp.array[wp.vec3], r: float, out: wp.array[float]):
+    i = wp.tid()
+    query = wp.mesh_query_aabb(mesh, points[i] - wp.vec3(r), points[i] + wp.vec3(r))
+    face, count = 0, 0.0
+    while wp.mesh_query_aabb_next(query, face):
+        count += 1.0
+    out[i] = count
+
+
+@wp.kernel
+def hits(mesh: wp.uint64, points: wp.array[wp.vec3], r: float, out: wp.array[float]):
+    i = wp.tid()
+    out[i] = wp.mesh_query_ray(mesh, points[i], wp.vec3(0.0, 0.0, 1.0), r).t
+
+
+@pytest.mark.parametrize(("kernel", "one_lane"), [(density, True), (forces, False), (faces_near, True), (hits, False)])
+def test_walks_through_neighbours_and_faces(kernel, one_lane):
+    """Queries that find one thing after the other run on one lane, unless each takes much arithmetic."""
+    options = pipeline.PassOptions(native=frozenset(SYMBOLS))
+    assert (preferred_lanes(pipeline.run(lower_kernel(kernel), options), _TARGET) == 1) is one_lane
 
 
 def test_rows_of_different_length_are_multiplied():

@@ -5,6 +5,10 @@ Each thread reads where its row begins and ends. Lanes that do not have the long
 holds lies elsewhere for each lane. So numbers that a scalar loop reads one after the other take an access for each
 lane. One lane is faster unless lanes save more: they share the arithmetic, square roots and functions above all.
 Costs were measured with rows of 5 to 40 elements, of equal and of random length: see docs/measurements.md.
+
+Walks through a structure, such as the neighbours that a hash grid finds, are rows as well. Lanes find different numbers
+of them, and go through cells and nodes at different times. There one lane is as fast or faster, unless the kernel
+divides and takes roots a lot.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from functools import reduce
 from ..ir.analysis.uniformity import Cache, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
+from ..ir.printer import reachable
 from .memory_access import memory_leaves
 
 # Costs of one thread, in plain arithmetic operations.
@@ -23,6 +28,10 @@ _GATHERED = 16  # what lanes add to reading or writing one number of a row
 _SLOW = {"div": 12, "sqrt": 12, "rem": 12, "libm": 60}
 _CALLED = 2  # an operation of a function that is called: such are long chains, in which each waits for the one before
 _TRIPS = 8  # iterations of a loop
+_SHARED = 96  # work of slow operations, from which on lanes are faster in spite of a walk
+
+# Functions of the library that go on to the next faces, boxes or cells of a query.
+_WALKS = frozenset(("_mesh_next_in_box", "_mesh_next_in_sphere", "_bvh_next", "_hash_grid_run"))
 
 
 @dataclass(frozen=True)
@@ -39,8 +48,18 @@ class _Cost:
 
 def prefers_one_lane(fn: Function, lanes: int, facts: Cache) -> bool:
     """True if the rows that kernel `fn` goes through cost groups of lanes more than the lanes save."""
+    if _walks(fn):
+        return True
     cost = _Costs(fn, (False,) * len(fn.params), lanes, facts).total()
     return cost.gathered > cost.work
+
+
+def _walks(fn: Function) -> bool:
+    """True if a kernel goes through what queries of structures find, and does little else."""
+    functions = list(reachable([fn]))
+    others = [f for f in functions if not (f.is_library and f.name.partition("#")[0] in _WALKS)]
+    slow = sum(_SLOW.get(op.code, 0) for f in others for op in f.body.walk())
+    return len(others) < len(functions) and slow < _SHARED
 
 
 class _Costs:
