@@ -214,9 +214,8 @@ void bind_spans(nb::module_& m) {
     m.def("before_writes", &before_writes, nb::arg("arrays"));
     m.def("before_any_write", &before_any_write);
     m.def(
-        "set_structure_memory",
-        [](uint64_t id, uintptr_t low, uintptr_t high) { structures()[id] = Range{low, high}; }, nb::arg("id"),
-        nb::arg("low"), nb::arg("high"));
+        "set_structure_memory", [](uint64_t id, uintptr_t low, uintptr_t high) { structures()[id] = Range{low, high}; },
+        nb::arg("id"), nb::arg("low"), nb::arg("high"));
     m.def("forget_structure_memory", [](uint64_t id) { structures().erase(id); }, nb::arg("id"));
     m.def(
         "before_sharing",
