@@ -63,7 +63,7 @@ INTEROP_TESTS ?= tests/interop
 	touch $@
 
 test-interop: .venv-interop/tools  ## set up PyTorch, JAX and MPI, and run the tests of exchange with them
-	OMNI_WARP_INTEROP=torch,jax,xla,mpi .venv-interop/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
+	OMNI_WARP_INTEROP=torch,jax,xla,mpi,numba,ml_dtypes .venv-interop/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
 
 test-paddle: .venv-paddle/tools  ## the same with Paddle, which takes 1.1 GB
 	OMNI_WARP_INTEROP=paddle .venv-paddle/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)

@@ -45,6 +45,70 @@ class Interface:
         self.__cuda_array_interface__ = a.__cuda_array_interface__ | changes
 
 
+class LikeCupy(Theirs):
+    """Memory as arrays of CuPy offer it: both protocols, a stream, and no conversion to NumPy."""
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.a.__cuda_array_interface__ | {"descr": [("", "<f4")], "stream": self.stream.cuda_stream}
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def __len__(self):
+        return len(self.a)
+
+
+class LikeNumba:
+    """Memory as arrays of numba.cuda offer it: a stream or None, and a conversion to NumPy, which copies."""
+
+    def __init__(self, a, stream=None):
+        self.a, self.stream, self.shape, self.copies = a, stream, a.shape, 0
+
+    @property
+    def __cuda_array_interface__(self):
+        given = self.a.__cuda_array_interface__
+        return {name: given[name] for name in ("shape", "strides", "data", "typestr")} | {
+            "stream": self.stream and self.stream.cuda_stream,
+            "version": 3,
+        }
+
+    def __array__(self, dtype=None, copy=None):
+        self.copies += 1
+        return self.a.numpy()
+
+
+@wp.kernel
+def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+
+
+@pytest.mark.parametrize("like", [LikeCupy, LikeNumba])
+def test_launches_write_to_arrays_of_cupy_and_numba(gpu, like):
+    stream = wp.Stream(gpu)
+    x, y = like(late(gpu, stream), stream), like(late(gpu, stream, 1.0), stream)
+    wp.launch(saxpy, dim=N, inputs=[x, y, 2.0], device=gpu)  # waits for their stream
+    assert on(gpu.stream, y.a) == {11.0}
+    shared = wp.array(x, copy=False)
+    assert (shared.ptr, shared.device) == (x.a.ptr, gpu)
+    vectors = wp.array(like(wp.zeros((2, 3)), stream), dtype=wp.vec3, copy=False)
+    assert (vectors.shape, vectors.dtype) == ((2,), wp.vec3)
+    assert getattr(x, "copies", 0) == 0
+
+
+def test_the_interface_that_cupy_and_numba_read(gpu):
+    whole = wp.array(np.arange(24), dtype=float).reshape((4, 6))
+    dense, part = whole.__cuda_array_interface__, whole[1:, ::2].__cuda_array_interface__
+    assert (dense["version"], dense["typestr"], dense["shape"], dense["strides"]) == (3, "<f4", (4, 6), None)
+    assert dense["data"] == (whole.ptr, False)
+    assert dense["stream"] not in (0, None)  # 0 is forbidden, and None would promise that nothing is to be waited for
+    assert (part["shape"], part["strides"], part["data"][0]) == ((3, 3), (24, 8), whole.ptr + 24)
+    assert wp.zeros((0, 3), dtype=float).__cuda_array_interface__["data"] == (0, False)
+    with pytest.raises(AttributeError, match="no bfloat16: use DLPack"):
+        wp.zeros(3, dtype=wp.bfloat16).__cuda_array_interface__
+
+
 def late(gpu, stream, value=5.0):
     """An array that has its value when a stream gets there."""
     a = wp.zeros(N, dtype=float, device=gpu)

@@ -13,6 +13,7 @@ import pytest
 
 # What files named test_NAME*.py need -> the modules to import.
 FRAMEWORKS = {"torch": ("torch",), "jax": ("jax",), "xla": ("jax",), "paddle": ("paddle",), "mpi": ("mpi4py",)}
+FRAMEWORKS |= {"numba": ("numba",), "ml_dtypes": ("ml_dtypes",)}
 REQUIRED = [name for name in os.environ.get("OMNI_WARP_INTEROP", "").split(",") if name]
 
 

@@ -17,7 +17,7 @@ from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
 from . import keepalive
-from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, is_bfloat16, scalar_of_numpy
+from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
 from .keepalive import Refs
@@ -52,8 +52,10 @@ def read(data: Any, wanted: Element | None, shape: tuple[int, ...] | None = None
     if wanted is None:
         t = scalar_of_numpy(numbers.dtype)
         if t is None:
+            _plain_numbers(numbers, element(BF16))  # says more of those of ml_dtypes
             raise TypeError(f"data: no element type for NumPy dtype {numbers.dtype}; give dtype")
         wanted = element(t)
+    numbers = _plain_numbers(numbers, wanted)
     if numbers.dtype.kind not in "biuf":
         raise TypeError(f"data: cannot make {wanted.name} elements from NumPy dtype {numbers.dtype}")
     if wanted.numpy == np.uint16 and _scalar(wanted) is BF16 and numbers.dtype != np.uint16:
@@ -87,8 +89,6 @@ def _typed_element(data: Any) -> Element | None:
     """The element type where NumPy cannot tell it: lists of typed scalars or structs, arrays of structs, bfloat16."""
     if _is_array(data):
         return data._element if isinstance(data._element.type, Struct) or _scalar(data._element) is BF16 else None
-    if is_bfloat16(data):
-        return element(BF16)
     first = _first(data)
     return element(first.__wc_type__) if isinstance(first, (ScalarValue, StructValue)) else None
 
@@ -114,10 +114,7 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()
     if isinstance(data, np.ndarray):
-        if not is_bfloat16(data):
-            return data
-        bits = data.view(np.uint16)
-        return bits if wanted is None or _scalar(wanted) is BF16 else bfloat16_numbers(bits)
+        return data
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
         raise RuntimeError(
             f"data: the {type(data).__name__} is in CUDA memory, but this machine has no usable GPU: "
@@ -137,6 +134,19 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     except (TypeError, ValueError, OverflowError) as e:
         what = f"{wanted.name} elements" if wanted else "an array"
         raise ValueError(f"data: cannot make {what} from this {type(data).__name__}: {e}") from None
+
+
+def _plain_numbers(numbers: np.ndarray, wanted: Element) -> np.ndarray:
+    """Numbers of ml_dtypes as those of NumPy: bfloat16 as its bits if they are wanted, else as float32."""
+    if numbers.dtype.name == "bfloat16":
+        bits = numbers.view(np.uint16)
+        return bits if _scalar(wanted) is BF16 else bfloat16_numbers(bits)
+    if numbers.dtype.type.__module__ == "ml_dtypes":
+        raise TypeError(
+            f"data: kernels have no numbers of {numbers.dtype}: convert them, x.astype(np.float32), or pass their "
+            "bits, x.view(np.uint8)"
+        )
+    return numbers
 
 
 def _outer_shape(shape: tuple[int, ...], wanted: Element) -> tuple[int, ...]:

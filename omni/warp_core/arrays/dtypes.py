@@ -87,13 +87,8 @@ _NUMPY_TYPES = {np.dtype(numpy_spec(t)): t for t in SCALARS if t is not BF16}
 
 
 def scalar_of_numpy(dtype: np.dtype) -> Scalar | None:
-    """The scalar type of a NumPy dtype in native byte order, or None."""
+    """The scalar type of a dtype of NumPy in native byte order, or of ml_dtypes, or None."""
     return BF16 if dtype.name == "bfloat16" else _NUMPY_TYPES.get(dtype)
-
-
-def is_bfloat16(data: Any) -> bool:
-    """True if it is a NumPy array of the dtype that ml_dtypes adds to NumPy."""
-    return isinstance(data, np.ndarray) and data.dtype.name == "bfloat16"
 
 
 def dtype_from_numpy(numpy_dtype: Any) -> Any:

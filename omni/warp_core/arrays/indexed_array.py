@@ -287,7 +287,7 @@ class indexedarray(Arithmetic):
         return array_text(kind, name, self.shape, self.device, self.numpy)
 
     def __str__(self) -> str:
-        return repr(self) if self.data is None else str(self.numpy())
+        return repr(self) if self.data is None else str(self.contiguous())
 
 
 def _list(indices: Any) -> Sequence[Any]:

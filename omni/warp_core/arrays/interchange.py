@@ -11,7 +11,7 @@ import numpy as np
 from .. import _native
 from ..devices.device import CPU, get_device
 from ..dispatch import capture
-from ..lang.types import MAX_NDIM, Array, Struct, Type, element
+from ..lang.types import BF16, MAX_NDIM, Array, Struct, Type, element
 from ..late_bound import late
 from . import dlpack, dtypes, elements, keepalive, transfer
 
@@ -98,8 +98,13 @@ class Exchange:
         # `stream` is the current one: whoever takes the memory lets its own stream wait for that.
         if not self.device.is_cuda or isinstance(self._require_element().type, Struct):
             raise AttributeError("only CUDA arrays of numbers offer __cuda_array_interface__")
+        if element(self._element.type) is BF16:
+            raise AttributeError("__cuda_array_interface__ has no bfloat16: use DLPack, or a.view(wp.uint16)")
         transfer.share(self)
-        return self._interface() | {"stream": dlpack.handle_of(self.device)}
+        found = self._interface() | {"stream": dlpack.handle_of(self.device)}
+        if self.is_contiguous:
+            found["strides"] = None
+        return found if self.size else found | {"data": (0, self.readonly)}
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False and self.device.is_cuda:

@@ -186,8 +186,6 @@ def dtype_to_jax(warp_dtype: Any) -> Any:
 
 
 def _scalar(dtype: np.dtype) -> Scalar:
-    if dtype.name == "bfloat16":
-        return BF16
     found = scalar_of_numpy(dtype)
     if found is None:
         raise TypeError(f"kernels have no numbers of JAX's type {dtype}")
