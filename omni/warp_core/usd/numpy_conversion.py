@@ -6,6 +6,7 @@ USD has them (row vectors). `to_usd` goes the other way for a named USD type.
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def to_usd(value: Any, type_name: str) -> Any:
         return Vt.TimeCodeArray([Sdf.TimeCode(t) for t in value])
     if kind.isArray:
         numeric = isinstance(value, np.ndarray)
-        return cls.FromNumpy(np.ascontiguousarray(value)) if numeric and len(value) else cls(list(value))
+        return _array_of(cls, np.ascontiguousarray(value)) if numeric and len(value) else cls(list(value))
     if type_name == "timecode":
         return Sdf.TimeCode(value)
     if type_name == "asset":
@@ -56,3 +57,13 @@ def to_usd(value: Any, type_name: str) -> Any:
     if isinstance(value, np.ndarray):
         return cls(value.tolist()) if value.ndim == 2 else cls(*value.tolist())
     return value
+
+
+def _array_of(cls: Any, numbers: np.ndarray) -> Any:
+    """A `Vt` array of numbers, by one copy of their memory. `FromNumpy` goes from element to element, which is slow."""
+    made = cls(len(numbers))
+    memory = np.asarray(made)  # read-only, as Vt arrays share memory; but no other array has this one yet
+    if (memory.dtype, memory.shape) != (numbers.dtype, numbers.shape):
+        return cls.FromNumpy(numbers)
+    ctypes.memmove(memory.ctypes.data, numbers.ctypes.data, numbers.nbytes)
+    return made
