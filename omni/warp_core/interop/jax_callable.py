@@ -27,6 +27,7 @@ from .jax_kernel import (
     check_method,
     hashable,
     merged_options,
+    mode_of,
     read_argument,
 )
 from .jax_primitives import batched
@@ -57,6 +58,7 @@ def jax_callable(
     graph_cache_max: int | None = 32,
     module_preload_mode: Any = JaxModulePreloadMode.CURRENT_DEVICE,
     has_side_effect: bool = False,
+    graph_compatible: bool | None = None,
 ) -> Callable[..., list[Any]]:
     """Make a function of JAX of a Python function that launches kernels.
 
@@ -64,15 +66,17 @@ def jax_callable(
         func: A function with annotations like those of a kernel: inputs, then outputs. It writes the outputs, which
             begin as zeros; inputs are read-only.
         num_outputs: How many arrays a call returns: in-outs and outputs.
-        graph_mode: On CPUs NONE and JAX, which mean the same.
+        graph_mode: A `JaxCallableGraphMode` or its number. NONE and JAX mean the same on the CPU, which has no graphs;
+            the others are refused.
         vmap_method: As for `jax_kernel`.
         output_dims: The shape of all outputs, or a dictionary; by default that of the first array, without components.
         in_out_argnames: Arrays that the function reads and writes.
-        stage_in_argnames: Accepted; matters to staged graphs of GPUs.
-        stage_out_argnames: The same.
-        graph_cache_max: The same.
-        module_preload_mode: Accepted.
+        stage_in_argnames: Names of inputs. Staged graphs of GPUs copy them; on the CPU they are only checked.
+        stage_out_argnames: Names of in-outs and outputs; the same.
+        graph_cache_max: How many graphs of a GPU to keep, None for any number; on the CPU it is only checked.
+        module_preload_mode: As for `jax_kernel`.
         has_side_effect: Whether XLA must keep a call whose results are not used.
+        graph_compatible: The older way to say graph_mode: True is JAX, False is NONE.
 
     Returns:
         A function of the inputs, in which numbers are known when JAX traces the call. It returns a list.
@@ -82,7 +86,12 @@ def jax_callable(
     """
     signature = call_signature.of_function(func, num_outputs, in_out_argnames)
     check_method(signature, vmap_method)
-    mode = JaxCallableGraphMode(graph_mode)
+    mode_of(signature, JaxModulePreloadMode, "module_preload_mode", module_preload_mode)
+    _check_names(signature, "stage_in_argnames", stage_in_argnames, signature.inputs)
+    _check_names(signature, "stage_out_argnames", stage_out_argnames, signature.results)
+    check_cache_max(graph_cache_max)
+    asked = graph_mode if graph_compatible is None else bool(graph_compatible)
+    mode = mode_of(signature, JaxCallableGraphMode, "graph_mode", asked)
     if mode not in (JaxCallableGraphMode.NONE, JaxCallableGraphMode.JAX):
         raise ValueError(
             f"{signature.name}: graph_mode {mode.name} captures launches into a graph of a GPU, and JAX runs "
@@ -91,11 +100,29 @@ def jax_callable(
     return JaxCallable(func, signature, CallOptions(None, output_dims, vmap_method), bool(has_side_effect))
 
 
+def _check_names(signature: Signature, what: str, given: Any, allowed: Sequence[Parameter]) -> None:
+    names = [p.name for p in allowed if p.is_array]
+    for name in (given,) if isinstance(given, str) else given or ():
+        if name not in names:
+            raise ValueError(f"{signature.name}: {what}: expected names of {names}, got {name!r}")
+
+
+def check_cache_max(count: Any) -> None:
+    """Raise ValueError unless it is a number of graphs, or None for any number."""
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise ValueError(f"graph_cache_max: expected a number from 0 on, or None for any number, got {count!r}")
+
+
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
-    """Forget the graphs of a `jax_callable`, or of all. Launches on CPUs make no graphs.
+    """Forget the graphs of a `jax_callable`, or of all. Launches on CPUs make no graphs, so that nothing is left to do.
+
+    Raises:
+        TypeError: `callable` is not the result of `jax_callable`.
 
     >>> wp.clear_jax_callable_graph_cache()
     """
+    if callable is not None and not isinstance(callable, JaxCallable):
+        raise TypeError(f"callable: expected the result of wp.jax_callable, got {type(callable).__name__}")
 
 
 class _Subject(NamedTuple):

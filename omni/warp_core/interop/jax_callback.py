@@ -65,7 +65,7 @@ def register_ffi_callback(name: str, func: Callable[..., None], graph_compatible
         name: The name for `jax.ffi.ffi_call`.
         func: Called as func(inputs, outputs, attrs, ctx): lists of buffers, which launches take as arrays, a dictionary
             of the attributes, and an object whose `stream` is that of XLA.
-        graph_compatible: Accepted; matters to GPUs.
+        graph_compatible: Whether a graph of a GPU may hold the call. The CPU has no graphs, so that nothing changes.
 
     Raises:
         TypeError: `func` is not callable.

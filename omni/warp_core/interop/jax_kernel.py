@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ VMAP_METHODS = ("broadcast_all", "expand_dims", "sequential", "legacy_vectorized
 
 
 class JaxModulePreloadMode(enum.IntEnum):
-    """When the code of a kernel is loaded: at the first run, or when a program with it is compiled."""
+    """When code is loaded onto GPUs. On the CPU, all modes load a kernel when a program that calls it is compiled."""
 
     NONE = 0
     CURRENT_DEVICE = 1
@@ -57,7 +57,8 @@ def jax_kernel(
         launch_dims: The launch dimensions; by default the shape of the first array, without components.
         output_dims: The shape of all outputs, or a dictionary with that of each; by default the launch dimensions.
         in_out_argnames: Arrays that the kernel reads and writes: arguments of a call, and results before the outputs.
-        module_preload_mode: Accepted; code is loaded when a program that calls the kernel is compiled.
+        module_preload_mode: A `JaxModulePreloadMode` or its number. All mean the same on the CPU: code is loaded when a
+            program that calls the kernel is compiled.
         enable_backward: False refuses derivatives. None is as the kernel says.
         has_side_effect: Whether XLA must keep a call whose results are not used.
         block_dim: Threads of a block, for kernels that work in blocks.
@@ -82,6 +83,7 @@ def jax_kernel(
     """
     signature = call_signature.of_kernel(kernel, num_outputs, in_out_argnames)
     check_method(signature, vmap_method)
+    mode_of(signature, JaxModulePreloadMode, "module_preload_mode", module_preload_mode)
     defaults = CallOptions(launch_dims, output_dims, vmap_method)
     block = block_dim_for(kernel, block_dim, CPU)
     backward = launch_vjp.deciding_setting(kernel)[1] if enable_backward is None else bool(enable_backward)
@@ -246,6 +248,18 @@ def check_method(signature: Signature, method: Any) -> None:
         raise ValueError(
             f"{signature.name}: vmap_method: expected one of {', '.join(VMAP_METHODS)} or None, got {method!r}"
         )
+
+
+Mode = TypeVar("Mode", bound=enum.IntEnum)
+
+
+def mode_of(signature: Signature, kind: type[Mode], name: str, value: Any) -> Mode:
+    """The mode that an argument names. Raises ValueError for others."""
+    try:
+        return kind(value)
+    except ValueError:
+        modes = ", ".join(f"{m.name} ({m.value})" for m in kind)
+        raise ValueError(f"{signature.name}: {name}: expected one of {modes}, got {value!r}") from None
 
 
 def hashable(value: Any) -> Any:
