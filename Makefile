@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz soak bench lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz soak bench bench-interop lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -148,6 +148,18 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/nodes.py
 	$(BIN)/python benchmarks/node_frames.py
 
+# warp-lang in an environment of its own, which also sees PyTorch and JAX of .venv-interop. INTEROP_ROUNDS: more are quieter.
+INTEROP_ROUNDS ?= 5
+.venv-interop-peer/tools: benchmarks/requirements-interop.txt .venv-interop/tools
+	@echo "Make a virtual environment in .venv-interop-peer with warp-lang (half a minute the first time)"
+	$(PYTHON) -m venv .venv-interop-peer
+	.venv-interop/bin/python -m tools.share_packages .venv-interop-peer
+	.venv-interop-peer/bin/python -m pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+bench-interop: .venv-interop-peer/tools  ## run the benchmarks of exchange with PyTorch and JAX, beside warp-lang
+	.venv-interop/bin/python benchmarks/interop.py --peer-python .venv-interop-peer/bin/python --rounds $(INTEROP_ROUNDS)
+
 extension: build  ## put the extension for Kit together, in build/exts
 	$(BIN)/python -m tools.extension
 
@@ -168,4 +180,4 @@ format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv .venv-interop .venv-paddle .venv-jax-* build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules
+	rm -rf .venv .venv-interop .venv-interop-peer .venv-paddle .venv-jax-* build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules
