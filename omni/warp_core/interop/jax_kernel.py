@@ -17,8 +17,9 @@ from . import call_signature
 from .call_signature import Parameter, Signature
 from .jax_calls import packed_value
 from .jax_dtypes import jax_dtype
-from .jax_primitives import IN_OUT, INPUT, OUTPUT, VALUE, Subject, primitives
+from .jax_primitives import primitives
 from .jax_versions import aligned
+from .launch_subject import IN_OUT, INPUT, OUTPUT, VALUE, Subject
 
 __all__ = ["jax_kernel"]
 

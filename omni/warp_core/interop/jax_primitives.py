@@ -12,7 +12,8 @@ derivative of `launch` is `tangent`, whose transpose is `adjoint`, whose derivat
 `tangent` is the `tangent` of the tangent kernel, and H is symmetric, so `hvp` is its own transpose in x'.
 
 All take operands with leading batch dimensions, and launch once for each example. `batch` has the extents; the bits of
-`masks` say which of these dimensions an operand has. Start with `Subject` and `primitives`.
+`masks` say which of these dimensions an operand has. Start with `Subject` of launch_subject.py and
+`primitives`.
 """
 
 from __future__ import annotations
@@ -20,302 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from ..autodiff.vjp.read_time import AFTER, BEFORE
-from ..compiler import effects
-from ..forward_mode.launch_jvp import facts as tangent_facts
-from ..lang.kernel import Kernel, on_redefinition
-from ..lang.kernel_transforms import Tangent
-from ..lang.types import Array
-from ..launches import plans
-from ..tape import launch_vjp
-from .jax_calls import LEAVE, NONE, ZERO, Call, Code, lower_call
-from .jax_dtypes import jax_dtype
+from .jax_lowering import dtype_of, full_masks, lower_adjoint, lower_hvp, lower_launch, lower_tangent, split
 from .jax_versions import abstract_value, allow_in_shard_map, result_aval
-
-Shape = tuple[int, ...]
-Mask = tuple[bool, ...]
-INPUT, IN_OUT, OUTPUT, VALUE = "input", "in-out", "output", "value"
-
-
-class Subject(NamedTuple):
-    """A launch without its operands, of a kernel or of its tangent kernel.
-
-    Attributes:
-        kernel: the kernel.
-        roles: for each parameter INPUT, IN_OUT, OUTPUT or VALUE, a value that is known.
-        shapes: of each array of one example, its shape with components; None for values.
-        values: (number of the parameter, bytes) of each value.
-        dims: the launch dimensions.
-        block_dim: threads of a block.
-        has_side_effect: whether XLA must keep the call if its results are not used.
-        vmap: whether `vmap` may take it.
-        backward: whether it may be differentiated.
-        order: how many tangents were taken.
-    """
-
-    kernel: Kernel
-    roles: tuple[str, ...]
-    shapes: tuple[Shape | None, ...]
-    values: tuple[tuple[int, bytes], ...]
-    dims: Shape
-    block_dim: int = 256
-    has_side_effect: bool = False
-    vmap: bool = True
-    backward: bool = True
-    order: int = 0
-
-    @property
-    def name(self) -> str:
-        """The name in errors."""
-        return f"kernel `{self.kernel.name}`"
-
-    @property
-    def taken(self) -> list[int]:
-        """The numbers of the parameters that are operands."""
-        return [i for i, role in enumerate(self.roles) if role in (INPUT, IN_OUT)]
-
-    @property
-    def made(self) -> list[int]:
-        """The numbers of the parameters that are results."""
-        return [i for i, role in enumerate(self.roles) if role in (IN_OUT, OUTPUT)]
-
-    @property
-    def moving(self) -> list[int]:
-        """The results that have tangents."""
-        return [i for i in self.made if self.is_active(i)]
-
-    def is_active(self, i: int) -> bool:
-        """True if a parameter is an array of floating point numbers."""
-        return self.roles[i] != VALUE and self._array(i).dtype.is_differentiable
-
-    def dtype(self, i: int) -> Any:
-        """The dtype of an array in JAX."""
-        return jax_dtype(self._array(i).dtype)
-
-    def shape(self, i: int) -> Shape:
-        """The shape of an array in JAX."""
-        found = self.shapes[i]
-        assert found is not None
-        return found
-
-    def _array(self, i: int) -> Array:
-        t = self.kernel.params[i][1]
-        assert isinstance(t, Array)
-        return t
-
-    def tangent(self, active: Sequence[int]) -> Subject:
-        """The launch of the tangent kernel. `active` are the operands with tangents."""
-        moving = [i for i in range(len(self.roles)) if i in active or i in self.moving]
-        kernel = self.kernel.derive(Tangent(tuple(i in moving for i in range(len(self.roles)))))
-        return self._replace(
-            kernel=kernel,
-            roles=(*self.roles, *(self.roles[i] for i in moving)),
-            shapes=(*self.shapes, *(self.shapes[i] for i in moving)),
-            order=self.order + 1,
-        )
-
-    def with_needed(self, given: Sequence[int]) -> tuple[int, ...]:
-        """The operands that have tangents, and those whose tangents the tangent kernel needs in any case."""
-        needed = tangent_facts(self.kernel).needed
-        return tuple(i for i in self.taken if i in given or (needed[i] and self.is_active(i)))
-
-    def check_differentiable(self) -> None:
-        """Raise TypeError if gradients are switched off."""
-        if not self.backward:
-            raise TypeError(
-                f"{self.name} is differentiated, but has no gradient, as its jax_kernel or its kernel was made "
-                "with enable_backward=False: leave that out, or pass the arguments through jax.lax.stop_gradient"
-            )
-
-
-_covered: WeakKeyDictionary[Kernel, list[bool]] = WeakKeyDictionary()
-on_redefinition.append(_covered.clear)
-
-
-def _begin(subject: Subject, i: int) -> int:
-    """How an output begins: as zeros, unless the launch provably writes each element."""
-    if subject.kernel not in _covered:
-        _covered[subject.kernel] = [access.covers for access in effects(subject.kernel).params]
-    outer = subject.shape(i)[: subject._array(i).ndim]
-    return LEAVE if _covered[subject.kernel][i] and outer == subject.dims else ZERO
-
-
-# -- calls ------------------------------------------------------------------------------------------------------------
-
-
-class _Prepared(NamedTuple):
-    """A call, and the numbers of its results that the primitive has."""
-
-    code: Code
-    call: Call
-    wanted: list[int]
-
-
-def _new_call(subject: Subject, batch: Shape) -> Call:
-    return Call(dims=subject.dims, batch=batch, values=dict(subject.values))
-
-
-def _launch_call(
-    subject: Subject, batch: Shape, masks: Sequence[int], wanted: Sequence[int], exact: bool = False
-) -> _Prepared:
-    """The call that launches. `wanted` are the parameters whose values the primitive returns."""
-    call, given, numbers = _new_call(subject, batch), iter(masks), {}
-    for i, role in enumerate(subject.roles):
-        data: Any = NONE
-        if role in (INPUT, IN_OUT):
-            data = call.operand(next(given))
-        if role in (IN_OUT, OUTPUT):
-            begin = data if role == IN_OUT else _begin(subject, i)
-            data = numbers[i] = call.result(subject.shape(i), subject.dtype(i), begin)
-        call.arguments.append((data, NONE))
-    code = Code(subject.kernel, exact=exact, block_dim=subject.block_dim)
-    return _Prepared(code, call, [numbers[i] for i in wanted])
-
-
-class _AdjointFacts(NamedTuple):
-    reads: tuple[int, ...]
-    replays: bool
-
-
-def _adjoint_facts(subject: Subject) -> _AdjointFacts:
-    """What the adjoint reads. Raises CompileError and NotImplementedError if there is no gradient."""
-    options = plans.options_for(subject.kernel, block_dim=subject.block_dim)
-    found = launch_vjp.facts(subject.kernel, options._replace(debug=False, adjoint="distinct"))
-    if found.notes:
-        raise NotImplementedError(
-            f"{subject.name}: its gradient needs the results of its atomics, which a program of JAX does not keep: "
-            "split the kernel, so that the counters are in a kernel without gradient"
-        )
-    return _AdjointFacts(tuple(found.reads), found.replays)
-
-
-def _adjoint_call(
-    subject: Subject, batch: Shape, masks: Sequence[int], wanted: Sequence[int], facts: _AdjointFacts
-) -> _Prepared:
-    """The call of the adjoint. Operands are those of the launch, the results of the launch that it reads, and the
-    cotangents of results with tangents. `wanted` are the parameters whose gradients the primitive returns.
-    """
-    call, given, gradients = _new_call(subject, batch), iter(masks), {}
-    operands = {i: call.operand(next(given)) for i in subject.taken}
-    (full,) = _full(batch, 1)
-    after = {i: call.operand(full) for i in _read_after(subject, facts)}
-    cotangents = {i: call.operand(next(given)) for i in subject.moving}
-    for i, role in enumerate(subject.roles):
-        shape, data, grad = subject.shapes[i], NONE, NONE
-        if role == VALUE or shape is None:
-            call.arguments.append((NONE, NONE))
-            continue
-        if i in cotangents:
-            grad = gradients[i] = call.result(shape, subject.dtype(i), cotangents[i])
-        elif i in wanted:
-            grad = gradients[i] = call.result(shape, subject.dtype(i), ZERO)
-        if role == INPUT:
-            data = operands[i]
-        elif facts.reads[i] == AFTER:
-            data = call.result(shape, subject.dtype(i), after[i]) if facts.replays else after[i]
-        elif facts.reads[i] == BEFORE or facts.replays or grad == NONE:
-            begin = operands.get(i, ZERO)
-            data = call.result(shape, subject.dtype(i), begin) if facts.replays or begin == ZERO else begin
-        else:
-            data = operands.get(i, grad)  # only its shape is read
-        call.arguments.append((data, grad))
-    code = Code(subject.kernel, adjoint=True, exact=bool(after), block_dim=subject.block_dim)
-    return _Prepared(code, call, [gradients[i] for i in wanted])
-
-
-def _read_after(subject: Subject, facts: _AdjointFacts) -> list[int]:
-    return [i for i in subject.made if facts.reads[i] == AFTER]
-
-
-# -- lowering ---------------------------------------------------------------------------------------------------------
-
-
-def _lower(
-    ctx: Any, operands: Sequence[Any], avals: Sequence[Any], prepared: _Prepared, side_effect: bool
-) -> list[Any]:
-    """The results of a launch in a program of XLA."""
-    code, call, wanted = prepared
-    plan = code.plan()  # mistakes of the kernel are told here, and not when the program runs
-    if plan.arity > 1 and plan.arity != len(call.dims):
-        raise ValueError(
-            f"kernel `{plan.kernel_name}` takes {plan.arity} thread indices from wp.tid(), but launch_dims has "
-            f"{len(call.dims)} dimension{'s' * (len(call.dims) != 1)}: pass launch_dims=... with {plan.arity}"
-        )
-    found = lower_call(ctx.replace(avals_in=list(avals)), operands, call, code.key, code.kernel.params, side_effect)
-    return [found[i] for i in wanted]
-
-
-def _lower_launch(ctx: Any, *operands: Any, subject: Subject, batch: Shape, masks: Sequence[int]) -> list[Any]:
-    prepared = _launch_call(subject, batch, masks, subject.made)
-    return _lower(ctx, operands, ctx.avals_in, prepared, subject.has_side_effect)
-
-
-def _lower_tangent(
-    ctx: Any, *operands: Any, subject: Subject, batch: Shape, masks: Sequence[int], active: Sequence[int]
-) -> list[Any]:
-    moved = subject.tangent(active)
-    tangents = [i for i in moved.moving if i >= len(subject.roles)]
-    return _lower(ctx, operands, ctx.avals_in, _launch_call(moved, batch, masks, tangents), False)
-
-
-def _lower_adjoint(
-    ctx: Any, *operands: Any, subject: Subject, batch: Shape, masks: Sequence[int], wanted: Sequence[int]
-) -> list[Any]:
-    return _lower_any_adjoint(ctx, list(operands), list(ctx.avals_in), subject, batch, list(masks), wanted)
-
-
-def _lower_hvp(
-    ctx: Any,
-    *operands: Any,
-    subject: Subject,
-    batch: Shape,
-    masks: Sequence[int],
-    active: Sequence[int],
-    wanted: Sequence[int],
-) -> list[Any]:
-    count, results = len(subject.taken), len(subject.moving)
-
-    def ordered(values: Sequence[Any]) -> list[Any]:  # as operands of the adjoint of the tangent kernel
-        x, w, dx, dw = _split(values, (count, results, len(active), results))
-        return [*x, *dx, *dw, *w]
-
-    return _lower_any_adjoint(
-        ctx, ordered(operands), ordered(ctx.avals_in), subject.tangent(active), batch, ordered(masks), wanted
-    )
-
-
-def _lower_any_adjoint(
-    ctx: Any,
-    operands: list[Any],
-    avals: list[Any],
-    subject: Subject,
-    batch: Shape,
-    masks: list[int],
-    wanted: Sequence[int],
-) -> list[Any]:
-    facts = _adjoint_facts(subject)
-    count, after = len(subject.taken), _read_after(subject, facts)
-    results: list[Any] = []
-    if after:  # the adjoint reads what the launch leaves, so it is launched again, to the same bits
-        again = _launch_call(subject, batch, masks[:count], after, exact=True)
-        results = _lower(ctx, operands[:count], avals[:count], again, False)
-    shown = [result_aval(avals, (*batch, *subject.shape(i)), subject.dtype(i)) for i in after]
-    prepared = _adjoint_call(subject, batch, masks, wanted, facts)
-    return _lower(
-        ctx, [*operands[:count], *results, *operands[count:]], [*avals[:count], *shown, *avals[count:]], prepared, False
-    )
-
-
-def _split(values: Sequence[Any], counts: Sequence[int]) -> list[list[Any]]:
-    ends = np.cumsum(counts)
-    return [list(values[end - n : end]) for n, end in zip(counts, ends)]
-
-
-# -- the primitives ---------------------------------------------------------------------------------------------------
+from .launch_subject import Shape, Subject
 
 
 class Primitives(NamedTuple):
@@ -331,10 +40,10 @@ class Primitives(NamedTuple):
 def primitives() -> Primitives:
     """The primitives, made on the first call."""
     return Primitives(
-        _primitive("launch", _lower_launch, lambda subject, **_: subject.made, _launch_jvp, None),
-        _primitive("tangent", _lower_tangent, lambda subject, **_: subject.moving, _tangent_jvp, _tangent_transpose),
-        _primitive("adjoint", _lower_adjoint, lambda wanted, **_: wanted, _adjoint_jvp, _adjoint_transpose),
-        _primitive("hvp", _lower_hvp, lambda wanted, **_: wanted, _hvp_jvp, _hvp_transpose),
+        _primitive("launch", lower_launch, lambda subject, **_: subject.made, _launch_jvp, None),
+        _primitive("tangent", lower_tangent, lambda subject, **_: subject.moving, _tangent_jvp, _tangent_transpose),
+        _primitive("adjoint", lower_adjoint, lambda wanted, **_: wanted, _adjoint_jvp, _adjoint_transpose),
+        _primitive("hvp", lower_hvp, lambda wanted, **_: wanted, _hvp_jvp, _hvp_transpose),
     )
 
 
@@ -352,7 +61,7 @@ def _primitive(
     @made.def_abstract_eval
     def abstract(*avals: Any, subject: Subject, batch: Shape, **others: Any) -> list[Any]:
         found = results(subject=subject, **others)
-        return [result_aval(avals, (*batch, *subject.shape(i)), subject.dtype(i)) for i in found]
+        return [result_aval(avals, (*batch, *subject.shape(i)), dtype_of(subject, i)) for i in found]
 
     @cache
     def compiled(params: tuple[tuple[str, Any], ...]) -> Callable:
@@ -391,10 +100,6 @@ def batched(
     bits = tuple(m << 1 | (d is not None) for m, d in zip(masks, dims))
     found = primitive.bind(*moved, subject=subject, batch=(size, *batch), masks=bits, **o)
     return found, [0] * len(found)
-
-
-def _full(batch: Shape, count: int) -> tuple[int, ...]:
-    return ((1 << len(batch)) - 1,) * count
 
 
 def _check_order(subject: Subject) -> None:
@@ -514,7 +219,7 @@ def _adjoint_of(
         *map(_filled, cotangents),
         subject=subject,
         batch=batch,
-        masks=(*masks, *_full(batch, len(cotangents))),
+        masks=(*masks, *full_masks(batch, len(cotangents))),
         wanted=tuple(wanted),
     )
 
@@ -595,13 +300,13 @@ def _along(
 
     active = subject.with_needed(wanted)
     known = dict(zip(wanted, map(_filled, cotangents)))
-    zeros = {i: jnp.zeros((*batch, *subject.shape(i)), subject.dtype(i)) for i in active if i not in known}
+    zeros = {i: jnp.zeros((*batch, *subject.shape(i)), dtype_of(subject, i)) for i in active if i not in known}
     return primitives().tangent.bind(
         *primals,
         *({**known, **zeros}[i] for i in active),
         subject=subject,
         batch=batch,
-        masks=(*masks, *_full(batch, len(active))),
+        masks=(*masks, *full_masks(batch, len(active))),
         active=active,
     )
 
@@ -625,15 +330,15 @@ def _hvp_transpose(
 ) -> list[Any]:
     """H c for each x' that is unknown, J c for each w'."""
     count, results = len(subject.taken), len(subject.moving)
-    x, w, dx, dw = _split(operands, (count, results, len(active), results))
-    x_masks, w_masks, dx_masks, dw_masks = _split(masks, (count, results, len(active), results))
+    x, w, dx, dw = split(operands, (count, results, len(active), results))
+    x_masks, w_masks, dx_masks, dw_masks = split(masks, (count, results, len(active), results))
     _check_known(subject, [*x, *w])
     import jax.numpy as jnp
 
     directions = subject.with_needed(wanted)
     known = dict(zip(wanted, map(_filled, cotangents)))
-    zeros = {i: jnp.zeros((*batch, *subject.shape(i)), subject.dtype(i)) for i in directions if i not in known}
-    nothing = [jnp.zeros((*batch, *subject.shape(i)), subject.dtype(i)) for i in subject.moving]
+    zeros = {i: jnp.zeros((*batch, *subject.shape(i)), dtype_of(subject, i)) for i in directions if i not in known}
+    nothing = [jnp.zeros((*batch, *subject.shape(i)), dtype_of(subject, i)) for i in subject.moving]
     curved = primitives().hvp.bind(
         *x,
         *w,
@@ -641,7 +346,7 @@ def _hvp_transpose(
         *nothing,
         subject=subject,
         batch=batch,
-        masks=(*x_masks, *w_masks, *_full(batch, len(directions) + results)),
+        masks=(*x_masks, *w_masks, *full_masks(batch, len(directions) + results)),
         active=directions,
         wanted=active,
     )

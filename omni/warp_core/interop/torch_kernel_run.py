@@ -25,7 +25,7 @@ from ..launches import plans
 from ..launches.launch import launch
 from ..tape import launch_vjp
 from .call_signature import Shape, Signature
-from .jax_primitives import IN_OUT, INPUT, OUTPUT, VALUE, Subject
+from .launch_subject import IN_OUT, INPUT, OUTPUT, VALUE, Subject
 from .torch_runs import Run, Tensors, adjoint_on_a_tape, copied, device_of, unobserved
 
 
