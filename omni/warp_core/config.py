@@ -110,6 +110,13 @@ def _default_threads() -> int:
     return int(named) if named.isdigit() and int(named) <= MAX_THREADS else 0
 
 
+def _default_cpu_target() -> str | None:
+    """None (all that the processor has) unless the environment names a set of instructions."""
+    named = os.environ.get("OMNI_WARP_CPU_TARGET")
+    return named if named in CPU_TARGETS else None
+
+
+CPU_TARGETS = ("avx512", "avx2", "sse4")
 MAX_THREADS = 1024
 _CUDA_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
@@ -123,6 +130,12 @@ OPTIONS: dict[str, Option] = {
     ),
     "num_threads": Option(
         _default_threads(), _count(0, MAX_THREADS), "Threads that a CPU launch may use; 0 takes every core."
+    ),
+    "cpu_target": Option(
+        _default_cpu_target(),
+        _one_of(None, *CPU_TARGETS),
+        "The best instructions of x86-64 that CPU kernels may use. None takes all that the processor has. Results of "
+        "'sse4' differ in the last bits, as it has no fused multiply-add. The default is $OMNI_WARP_CPU_TARGET.",
     ),
     "cuda_driver": Option(
         os.environ.get("OMNI_WARP_CUDA_DRIVER") or _CUDA_DRIVER,

@@ -86,6 +86,8 @@ def test_the_environment_gives_defaults(tmp_path):
     assert read_in_fresh_process("config.kernel_cache_dir", XDG_CACHE_HOME=named) == f"{named}/omni-warp-core"
     assert read_in_fresh_process("config.num_threads", OMNI_WARP_NUM_THREADS="3") == "3"
     assert read_in_fresh_process("config.num_threads", OMNI_WARP_NUM_THREADS="many") == "0"
+    assert read_in_fresh_process("config.cpu_target", OMNI_WARP_CPU_TARGET="avx2") == "avx2"
+    assert read_in_fresh_process("config.cpu_target", OMNI_WARP_CPU_TARGET="best") == "None"
 
 
 def test_log_level_follows_verbose_and_quiet():

@@ -121,10 +121,11 @@ def _cpu_flags() -> set[str]:
     return set()
 
 
-@lru_cache(maxsize=1)
-def host() -> Target:
-    """The target of the machine this process runs on."""
+@lru_cache(maxsize=len(_X86_LEVELS) + 1)
+def host(best: str | None = None) -> Target:
+    """The target of the machine this process runs on, with instructions of level `best` at most."""
     if not _triple().startswith("x86_64"):
         return Target("generic", _triple(), "generic", "", 4, True, True, 128)
     flags = _cpu_flags()
-    return x86(next((row[0] for row in _X86_LEVELS if row[1] <= flags), "sse4"))
+    names = [row[0] for row in _X86_LEVELS if row[1] <= flags] or ["sse4"]
+    return x86(best if best in names else names[0])

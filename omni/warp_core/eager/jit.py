@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .. import _native
+from .. import _native, config
 from ..ir.nodes import Function
 from ..lang import registry
 from ..lang.errors import CompileError, InternalError
@@ -40,7 +40,7 @@ def compile_call(callee: registry.Builtin | registry.Intrinsic, args: tuple, cal
     if not fn.results or not _fits((*params, *fn.results)) or not _is_safe(fn):
         return DISABLED
     kernel = _kernel(callee, params, fn.results)
-    options = plans.Options(debug=False)
+    options = plans.Options(debug=False, cpu_target=config.cpu_target)
     try:
         loaded = plans.cached(kernel, options)
         if loaded is None and "llvmlite" not in sys.modules and calls < COMPILE_AFTER_CALLS:

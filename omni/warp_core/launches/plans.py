@@ -56,6 +56,7 @@ class Options(NamedTuple):
     serial: bool = False  # whether threads run one after the other
     fast_math: bool = False  # whether divisions may be less exact
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
+    cpu_target: str | None = None  # the best instructions that the CPU may use; None for all that it has
 
 
 class LoadedKernel:
@@ -96,7 +97,7 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     fast = bool(_told(kernel, "fast_math"))
     found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, fast_math=fast)
     if device.is_cpu:
-        return found._replace(serial=_is_serial(kernel))
+        return found._replace(serial=_is_serial(kernel), cpu_target=config.cpu_target)
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
 
 
@@ -207,7 +208,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     """Return the compile request for one variant of a kernel."""
     device = device_of(options.device)
     _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
-    target = cuda(device.arch) if device.is_cuda else host()
+    target = cuda(device.arch) if device.is_cuda else host(options.cpu_target)
     return CompileRequest(
         kernel.primal,
         types=tuple(t for _, t in kernel.params),
@@ -477,6 +478,6 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math"):
+for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math", "cpu_target"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)
