@@ -288,3 +288,21 @@ def test_programs_can_be_exported():
     x, y = numbers(3), numbers(3)
     program = torch.export.export(Layer(), (x, y))
     assert torch.allclose(program.module()(x, y), 2.0 * x * torch.sin(y) + 1.0)
+
+
+@pytest.mark.parametrize("operation", [product_op, cubes_op], ids=["kernel", "callable"])
+@pytest.mark.parametrize("outer", [lambda f: f, lambda f: func.grad(lambda x: f(x).sum()), func.vmap])
+def test_forward_mode_over_forward_mode_is_refused(operation, outer):
+    x = numbers(2, 4) if outer is func.vmap else numbers(4)
+    f = (lambda x: product_op(x, x, 3.0)) if operation is product_op else (lambda x: cubes_op(x, 2))
+
+    def second(x):
+        ones = torch.ones_like(x)
+        return func.jvp(lambda x: func.jvp(f, (x,), (ones,))[1], (x,), (ones,))[1]
+
+    with pytest.raises(
+        NotImplementedError, match=r"forward mode over forward mode .* torch\.func\.hessian, or jvp of grad"
+    ):
+        outer(second)(x)
+    with pytest.raises(NotImplementedError, match="forward mode over forward mode"):
+        func.jacfwd(func.jacfwd(f))(numbers(3))

@@ -326,7 +326,10 @@ def _function(name: str) -> Any:
 
         @staticmethod
         def jvp(ctx: Any, _: Any, __: Any, *d: Any) -> Any:
-            return tuple(jvp_rule(ctx.spec, ctx.spec.lists(ctx.saved_tensors), ctx.spec.lists(d)))
+            # This level's tangents are in `d`. Autograd hides those of outer levels here, too, which would lose them.
+            saved = [torch.autograd.forward_ad.unpack_dual(t).primal for t in ctx.saved_tensors]
+            with torch.autograd.forward_ad._set_fwd_grad_enabled(True):
+                return tuple(jvp_rule(ctx.spec, ctx.spec.lists(saved), ctx.spec.lists(d)))
 
     OneLevel.__name__ = OneLevel.__qualname__ = f"omni_warp_{name}"
     return OneLevel
