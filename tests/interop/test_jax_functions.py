@@ -158,6 +158,12 @@ def test_from_jax_refuses(given, dtype, error, text):
         jax.jit(lambda x: wp.from_jax(x))(a)
 
 
+def test_an_array_of_jax_goes_there_and_back():
+    x = jnp.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(wp.to_jax(wp.from_jax(x)), x)
+    np.testing.assert_array_equal(wp.to_jax(wp.from_jax(x)[:, 1:3]), x[:, 1:3])
+
+
 def test_to_jax_shares_or_copies():
     x = wp.array(np.arange(6).reshape(3, 2), dtype=wp.vec2)
     shown = wp.to_jax(x)

@@ -156,6 +156,23 @@ def test_in_outs_are_results_and_leave_their_argument(jitted):
     assert (np.asarray(new) == 1 + np.asarray(x)).all() and (np.asarray(twice) == 2 * (1 + np.asarray(x))).all()
 
 
+@wp.kernel
+def double_and_square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = 2.0 * x[i]
+    y[i] = x[i] * x[i]
+
+
+@pytest.mark.parametrize("use", [lambda f: f, jax.jit, lambda f: jax.grad(lambda x: f(x)[0].sum())])
+def test_a_kernel_that_writes_an_input_is_refused_and_the_input_stays(use):
+    x = jnp.array([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"writes its input `x`, which JAX would not see: name it in in_out_argnames"):
+        use(wp.jax_kernel(double_and_square))(x)
+    assert x.tolist() == [1.0, 2.0]
+    doubled, squared = wp.jax_kernel(double_and_square, num_outputs=2, in_out_argnames="x")(x)
+    assert (x.tolist(), doubled.tolist(), squared.tolist()) == ([1.0, 2.0], [2.0, 4.0], [4.0, 16.0])
+
+
 def test_an_array_may_be_input_and_in_out_of_one_call():
     f = wp.jax_kernel(accumulate, num_outputs=2, in_out_argnames=["total"])
     found = jax.jit(lambda x: [*f(x, x), x + 1])(x)

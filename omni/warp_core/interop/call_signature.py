@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..arrays.dtypes import Element, element
+from ..compiler import effects
 from ..lang.annotations import evaluate_for, type_of
 from ..lang.generics import is_generic
 from ..lang.kernel import Kernel
@@ -53,6 +54,15 @@ class Signature(NamedTuple):
     name: str  # in messages: "kernel `scale`"
     inputs: tuple[Parameter, ...]  # arguments of a call, in-outs included
     outputs: tuple[Parameter, ...]  # that a call makes
+
+    def check_writes(self, kernel: Kernel, framework: str) -> None:
+        """Raise ValueError if the kernel writes an input that is no in-out."""
+        for p, access in zip(self.inputs, effects(kernel).params):
+            if access.writes and not p.is_in_out:
+                raise ValueError(
+                    f"{self.name} writes its input `{p.name}`, which {framework} would not see: name it in "
+                    "in_out_argnames, and count it in num_outputs"
+                )
 
     @property
     def in_outs(self) -> tuple[Parameter, ...]:

@@ -112,6 +112,8 @@ def to_jax(warp_array: Any) -> Any:
         return jnp.asarray(dense.numpy().astype(narrow))
     if scalar is BF16:
         return jnp.asarray(dense.numpy().view(jax_dtype(scalar)))
+    if dense.readonly and dense.device.is_cpu:  # JAX never writes, but the DLPack that it asks for cannot say so
+        return jnp.asarray(dense.numpy())
     return jax.dlpack.from_dlpack(dense)
 
 

@@ -154,6 +154,7 @@ class JaxKernel:
         """The parameters of the primitive for a call."""
         check_method(self.signature, options.vmap_method)
         signature, late = self.signature, tuple(i for i, g in enumerate(given) if g.is_late)
+        signature.check_writes(self.kernel, "JAX")
         kernel = self.kernel.derive(ScalarArrays(late)) if late else self.kernel
         outer = [
             signature.outer_shape(p, g.shape) if p.is_array and g.shape is not None else None

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.dtypes import element
-from ..compiler import effects
 from ..lang.blake2 import blake2b
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Packed, Scalar, Struct
@@ -264,12 +263,7 @@ class KernelOperation(Operation):
 
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
         """As `Operation.make`. Raise ValueError if the kernel writes an input."""
-        for p, access in zip(self.signature.inputs, effects(self.kernel).params):
-            if access.writes and not p.is_in_out:
-                raise ValueError(
-                    f"{self.signature.name} writes its input `{p.name}`, which torch would not see: name it in "
-                    "in_out_argnames, and count it in num_outputs"
-                )
+        self.signature.check_writes(self.kernel, "torch")
         return KernelRun(self.kernel, self.signature, late, shapes, dims, self.block_dim)
 
 
