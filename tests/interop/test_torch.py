@@ -399,3 +399,20 @@ def test_the_page_runs(tmp_path, monkeypatch):
     module = types.ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)  # where torch.compile looks for its functions
     exec(compile(program.read_text(), str(program), "exec"), module.__dict__)
+
+
+@pytest.mark.parametrize("make", [wp.from_torch, wp.from_dlpack, lambda t: wp.array(t, copy=False)])
+@pytest.mark.parametrize("lose", ["data", "module"])
+def test_an_array_keeps_memory_that_its_tensor_gives_up(make, lose):
+    layer = torch.nn.Linear(40, 50)
+    with torch.no_grad():
+        layer.weight.fill_(1.0)
+        a = make(layer.weight)
+    if lose == "data":
+        layer.weight.data = torch.full((50, 40), 5.0)
+    else:
+        layer.double()
+    others = [torch.full((50, 40), 7.0) for _ in range(3)]  # may get memory that was freed
+    a.fill_(2.0)
+    assert all((t == 7.0).all() for t in others)
+    assert (a.numpy() == 2.0).all()

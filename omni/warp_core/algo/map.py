@@ -179,7 +179,8 @@ class Mapping:
             if not isinstance(x, _ARRAYS):
                 raise TypeError(f"wp.map of `{self.name}`: out must be an array of {e.name}, got {type(x).__name__}")
             if _plain(x).dtype_id != e.id:
-                raise TypeError(f"wp.map of `{self.name}`: it returns {e.name}, out is {x!r}")
+                given_type = _plain(x)._require_element().name
+                raise TypeError(f"wp.map of `{self.name}`: it returns {e.name}, out is an array of {given_type}")
             if x.shape != shape:
                 raise TypeError(f"wp.map of `{self.name}`: its results have shape {shape}, out has shape {x.shape}")
         return given

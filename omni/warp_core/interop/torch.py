@@ -122,8 +122,8 @@ def from_torch(
             which is made if needed. Other tensors, and all inside of `torch.no_grad()` or of
             `autograd.Function`, get a buffer of their own, as torch adds to `t.grad` by itself there.
         grad: An array or tensor of the same shape for the gradient, in place of that.
-        return_ctype: Return a bare descriptor: launches take it, and nothing else does. It is quicker to make. The
-            tensor must not be resized while it is in use.
+        return_ctype: Return a bare descriptor: launches take it, and nothing else does. It is quicker to make. While
+            it is in use, the tensor must not be resized or get other memory (`t.data = ...`, `module.double()`).
         retain_grad: As for `wp.array`.
 
     Returns:
