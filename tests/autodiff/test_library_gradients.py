@@ -109,7 +109,7 @@ TABLE = [row.strip() for row in ROWS.replace("\n", ";").split(";") if row.strip(
 WITHOUT = """
     isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
     hash_grid_query hash_grid_query_next hash_grid_point_id mesh_query_sphere mesh_query_next
-    volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count volume_sample_i
+    volume_lookup_i volume_lookup_index volume_voxel_count volume_sample_i
     mesh_get_index mesh_query_ray_anyhit mesh_query_ray_count_intersections mesh_query_aabb mesh_query_aabb_next
     mesh_get_group_root mesh_get_bvh
     bvh_query_aabb bvh_query_ray bvh_query_sphere bvh_query_capsule bvh_query_next bvh_get_group_root
@@ -118,8 +118,9 @@ WITHOUT = """
     sample_unit_square sample_unit_cube
 """
 
-# In tests/volumes and tests/geometry. Stores into volumes are refused.
+# In tests/volumes and tests/geometry.
 OF_STRUCTURES = """
+    volume_lookup volume_lookup_f volume_lookup_v
     volume_sample volume_sample_f volume_sample_v volume_sample_world volume_sample_local
     volume_transform volume_transform_inv
     volume_index_to_world volume_index_to_world_dir volume_world_to_index volume_world_to_index_dir

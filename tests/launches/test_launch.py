@@ -637,12 +637,22 @@ def test_arguments_in_the_place_of_dim():
 
     x = wp.zeros(2, dtype=float)
     for _ in range(2):  # cold, and warm
-        with pytest.raises(
-            TypeError, match=r"dim is the number .* write wp\.launch\(fresh, dim=\.\.\., inputs="
-        ) as why:
+        with pytest.raises(TypeError, match=r"dim is the number .* write wp\.launch\(fresh, dim=\.\.\., inputs="):
             wp.launch(fresh, [x])
-        assert [frame.name for frame in why.traceback] == ["test_arguments_in_the_place_of_dim"]
         wp.launch(fresh, 2, [x])
+
+
+@pytest.mark.cpu
+def test_an_error_of_arguments_shows_the_line_of_the_program_alone():
+    @wp.kernel
+    def fresh(x: wp.array(dtype=float)):
+        x[wp.tid()] = 1.0
+
+    for _ in range(2):  # cold, and warm
+        with pytest.raises(TypeError, match="dim is the number") as why:
+            wp.launch(fresh, [wp.zeros(2)])
+        assert [f.name for f in why.traceback] == ["test_an_error_of_arguments_shows_the_line_of_the_program_alone"]
+        wp.launch(fresh, 2, [wp.zeros(2)])
 
 
 @pytest.mark.cpu
