@@ -327,7 +327,7 @@ def _function(name: str) -> Any:
         @staticmethod
         def jvp(ctx: Any, _: Any, __: Any, *d: Any) -> Any:
             # This level's tangents are in `d`. Autograd hides those of outer levels here, too, which would lose them.
-            saved = [torch.autograd.forward_ad.unpack_dual(t).primal for t in ctx.saved_tensors]
+            saved = [torch.autograd.forward_ad.unpack_dual(t, level=0).primal for t in ctx.saved_tensors]
             with torch.autograd.forward_ad._set_fwd_grad_enabled(True):
                 return tuple(jvp_rule(ctx.spec, ctx.spec.lists(saved), ctx.spec.lists(d)))
 
