@@ -136,9 +136,7 @@ def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
     if not by_table and hasattr(source, "__dlpack__"):
         found = _ask(source)
     elif by_table and hasattr(source, "detach"):
-        found = (
-            source.detach()
-        )  # a tensor may get other memory (`t.data = u`, `module.double()`), but this one keeps it
+        found = source.detach()  # keeps the memory, where `t.data = u` or `module.double()` gives a tensor another
     made = kind.__new__(kind)
     number, where, ordinal = _native.exchange.take(made, found, wanted)
     if where != HOST:
