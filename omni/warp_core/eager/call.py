@@ -266,7 +266,7 @@ def _lowered(
     function = define(name, f"    {results}\n", types, {"callee": callee.function, **known}, Function)
     function.quiet = True  # no line of the user's is to be warned of
     try:
-        return pipeline.run(lower_function(function), _options(config.cpu_target))
+        return pipeline.run(lower_function(function), pass_options())
     except CompileError as why:
         return _refusal(name, why)
 
@@ -277,10 +277,9 @@ def _is_procedure(builtin: registry.Builtin) -> bool:
     return all(o.func.__annotations__["return"] == "None" for o in changing)
 
 
-@lru_cache
-def _options(cpu_target: str | None) -> pipeline.PassOptions:
+def pass_options() -> pipeline.PassOptions:
     """As kernels are compiled on this machine, so that results agree to the bit."""
-    return pipeline.PassOptions(contract=host(cpu_target).fma)
+    return pipeline.PassOptions(contract=host(config.cpu_target).fma)
 
 
 def define(name: str, body: str, params: dict[str, Type], captured: dict[str, Any], make: Callable[[Any], Any]) -> Any:

@@ -192,7 +192,7 @@ def _lowered(function: Function | Builtin, types: Sequence[Type], active: tuple[
     except NotDifferentiable as why:
         subject = f"the tangent of {getattr(function, 'subject', f'wp.{function.name}')}"
         raise CompileError(subject, [Diagnostic("gradient", why.reason, None)]) from None
-    return plain, pipeline.run(moving, call._options())
+    return plain, pipeline.run(moving, call.pass_options())
 
 
 def _tangent_value(t: Type, rest: Any) -> Any:
