@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.codegen import row_loops
 from omni.warp_core.codegen.cpu.native_calls import SYMBOLS
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.codegen.vector_width import preferred_lanes
@@ -213,3 +214,15 @@ def test_rows_of_different_length_are_multiplied():
             [wp.array(first, dtype=int), wp.array(column, dtype=int), *(wp.array(v, dtype=float) for v in (a, x)), y],
         )
         np.testing.assert_allclose(y.numpy(), dense @ x, rtol=1e-5)
+
+
+def test_a_bound_that_doubles_again_and_again_is_looked_at_once():
+    fn = Function("doubles", [Value(Array(I32), name="x")], is_kernel=True)
+    (x,) = fn.params
+    b = Builder(fn)
+    i = b.op("tid", attr=(0, 1))
+    bound = i
+    for _ in range(200):  # as many paths as 2 to the 200th
+        bound = b.op("add", bound, bound)
+    assert not row_loops._is_loaded(bound)
+    assert row_loops._is_loaded(b.op("add", bound, b.op("load", x, i, attr=())))

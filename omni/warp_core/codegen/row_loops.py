@@ -13,7 +13,6 @@ divides and takes roots a lot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
@@ -68,6 +67,7 @@ class _Costs:
     def __init__(self, fn: Function, varying_params: tuple[bool, ...], lanes: int, facts: Cache):
         self.fn, self.lanes, self.facts = fn, lanes, facts
         self.varying = analyze(fn, varying_params, lanes, facts).varying
+        self.callees: dict[Function, _Cost] = {}
 
     def total(self) -> _Cost:
         return self._region(self.fn.body, None)
@@ -93,23 +93,31 @@ class _Costs:
 
     def _has_row(self, loop: Operation) -> bool:
         """True if each thread reads from memory where the loop begins or ends."""
-        return any(bound in self.varying and any(_sources(bound, {"load"})) for bound in loop.args[:2])
+        return any(bound in self.varying and _is_loaded(bound) for bound in loop.args[:2])
 
     def _call(self, op: Operation) -> _Cost:
-        cost = _Costs(op.attr, (True,) * len(op.attr.params), self.lanes, self.facts).total()
+        if op.attr not in self.callees:
+            callee = _Costs(op.attr, (True,) * len(op.attr.params), self.lanes, self.facts)
+            callee.callees = self.callees
+            self.callees[op.attr] = callee.total()
+        cost = self.callees[op.attr]
         return _Cost(_CALLED * cost.work, cost.gathered)
 
 
-def _sources(value: Value, codes: set[str]) -> Iterator[Operation]:
-    """The operations of these codes from which `value` is computed, through arithmetic alone."""
-    op = value.op
-    if op is None:
-        return
-    if op.code in codes:
-        yield op
-    elif op.code in ELEMENTWISE or op.code in ("select", "cast"):
-        for arg in op.args:
-            yield from _sources(arg, codes)
+def _is_loaded(value: Value) -> bool:
+    """True if `value` is computed from what a thread loads, through arithmetic alone."""
+    waiting, seen = [value], {value}
+    while waiting:
+        op = waiting.pop().op
+        if op is None:
+            continue
+        if op.code == "load":
+            return True
+        if op.code in ELEMENTWISE or op.code in ("select", "cast"):
+            new = set(op.args) - seen
+            seen |= new
+            waiting += new
+    return False
 
 
 def _gathered_numbers(op: Operation, of_row: set[Value]) -> int:
