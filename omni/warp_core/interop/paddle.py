@@ -80,7 +80,7 @@ def from_paddle(
         `t.grad` new memory: convert the tensor again after it.
 
     Raises:
-        TypeError: `t` is no tensor of Paddle, or does not hold elements of the dtype.
+        TypeError: `t` is not a tensor of Paddle, or does not hold elements of the dtype.
         ValueError: It cannot be used in place, or the arguments contradict each other.
     """
     return array_of(_library(), t, dtype, requires_grad, grad, return_ctype, retain_grad)

@@ -19,7 +19,7 @@ def one(name: str) -> str:
     """Return a layer in USD's text form with a graph that has a node with this preset.
 
     Raises:
-        ValueError: There is no preset of that name.
+        ValueError: No preset has that name.
     """
     stage = Usd.Stage.CreateInMemory()
     GraphBuilder(stage, "/Graph").kernel(name, preset=name)

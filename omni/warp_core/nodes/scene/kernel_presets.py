@@ -42,7 +42,7 @@ def load(name: str) -> Preset:
     """Return a preset.
 
     Raises:
-        ValueError: There is no preset of that name.
+        ValueError: No preset has that name.
     """
     known = names()
     if name not in known:
