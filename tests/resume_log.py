@@ -16,7 +16,7 @@ import pytest
 
 FILE = Path(os.environ.get("OMNI_WARP_TEST_JOURNAL", "journal.jsonl"))
 RUN = os.environ.get("OMNI_WARP_TEST_RUN", "")  # which process this is: its file, a space, a number
-LOST = "this process cannot use the GPU any more"  # of native/src/cuda.cpp
+LOST = "this process cannot use the GPU any more"  # of native/src/devices/cuda.cpp
 MOST = 20_000  # characters of a failure
 
 pytest_plugins = ["tests.time_limit"]

@@ -1,10 +1,10 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
-#include "mutation_tracker.h"
-#include "numbers.h"
-#include "py_array.h"
-#include "py_spans.h"
-#include "record.h"
-#include "values.h"
+#include "arrays/numbers.h"
+#include "arrays/py_array.h"
+#include "launches/record.h"
+#include "tape/mutation_tracker.h"
+#include "tape/py_spans.h"
+#include "values/values.h"
 
 NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // class objects of a module live until the process ends

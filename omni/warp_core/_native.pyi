@@ -576,13 +576,13 @@ def run_launch(launch: Launch) -> None:
     """Run a recorded launch, whatever is captured."""
 
 cuda: Any
-"""The CUDA driver: functions of native/python/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
+"""The CUDA driver: functions of native/python/devices/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
 
 xla: Any
-"""Functions that XLA calls to launch kernels: native/python/jax.cpp. interop/jax_calls.py uses them."""
+"""Functions that XLA calls to launch kernels: native/python/interop/jax.cpp. interop/jax_calls.py uses them."""
 
 exchange: Any
-"""Memory shared with other libraries: functions of native/python/exchange.cpp and dlpack_export.cpp."""
+"""Memory shared with other libraries: functions of native/python/interop/exchange.cpp and dlpack_export.cpp."""
 
 class Graph:
     """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""

@@ -1,4 +1,4 @@
-"""Conversion of arrays to other element types. The loop is in native/src/cast.cpp, for GPUs in gpu/cast.py."""
+"""Conversion of arrays to other element types. The loop is in native/src/arrays/cast.cpp, for GPUs in gpu/cast.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums and inner products of arrays, whole or along an axis. The algorithm is in native/src/reduce.cpp,
+"""Sums and inner products of arrays, whole or along an axis. The algorithm is in native/src/algo/reduce.cpp,
 for GPUs in gpu/reduce.py.
 """
 

@@ -1,5 +1,5 @@
-"""Running sums and runs of equal values. The algorithms are in native/src/scan.cpp and native/src/runlength.cpp,
-for GPUs in gpu/scan.py and gpu/runs.py.
+"""Running sums and runs of equal values. The algorithms are in native/src/algo/scan.cpp and
+native/src/algo/runlength.cpp, for GPUs in gpu/scan.py and gpu/runs.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sorting of key-value pairs. The algorithm is in native/src/radix_sort.cpp, for GPUs in gpu/sort.py."""
+"""Sorting of key-value pairs. The algorithm is in native/src/algo/radix_sort.cpp, for GPUs in gpu/sort.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Memory that libraries share: by DLPack (`export_dlpack`, `import_dlpack`) and by the CUDA array interface
-(`import_cuda_array_interface`). Native code knows the structs of DLPack (native/python/exchange.cpp).
+(`import_cuda_array_interface`). Native code knows the structs of DLPack (native/python/interop/exchange.cpp).
 
 Whoever takes memory says which stream it will use; whoever has it lets that stream wait for what is still being done.
 Pinned memory goes by DLPack too, and has been waited for when it is handed out.

@@ -1,7 +1,7 @@
 """CUDA GPUs: the driver, loaded when a GPU is first asked for, and the devices that it has. Start with `devices`.
 
-The driver is reached through native code (native/src/cuda.cpp), which finds it in the system's library; nothing needs
-CUDA to be installed. Contexts are the primary ones, which other libraries in the process use as well.
+The driver is reached through native code (native/src/devices/cuda.cpp), which finds it in the system's library; nothing
+needs CUDA to be installed. Contexts are the primary ones, which other libraries in the process use as well.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Machine code for builtins at Python scope.
 
-A call is interpreted until its argument types have come 200 times (native/python/dispatcher.cpp counts). Then the code
-comes from the cache on disk, or LLVM compiles it if it is loaded already. Otherwise compiling waits for a thousand
-calls, so that a program which calls a few builtins never loads LLVM. From there on native code calls it. The code is
-that of a kernel of one thread, which has the builtin's call as its only statement. Start with `compile_call`.
+A call is interpreted until its argument types have come 200 times (native/python/launches/dispatcher.cpp counts). Then
+the code comes from the cache on disk, or LLVM compiles it if it is loaded already. Otherwise compiling waits for a
+thousand calls, so that a program which calls a few builtins never loads LLVM. From there on native code calls it. The
+code is that of a kernel of one thread, which has the builtin's call as its only statement. Start with `compile_call`.
 """
 
 from __future__ import annotations

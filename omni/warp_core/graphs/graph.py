@@ -1,6 +1,7 @@
 """Graphs: launches, copies and fills that are captured once and done again without Python. Start with `capture_begin`.
 
-On the CPU a graph is a list in native code (native/python/graph.cpp), on a GPU one of the driver (cuda_capture.py).
+On the CPU a graph is a list in native code (native/python/launches/graph.cpp), on a GPU one of the driver
+(cuda_capture.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Calls from XLA into native code: how operands and results become the arguments of a launch, and which plan runs.
 
 A compiled program of JAX has two attributes for each call. `key` identifies a kernel by its content, so that a program
-that was exported runs in another process, too. `call` is a list of integers in the format that native/python/jax.cpp
-reads. Start with `Call`.
+that was exported runs in another process, too. `call` is a list of integers in the format that
+native/python/interop/jax.cpp reads. Start with `Call`.
 """
 
 from __future__ import annotations

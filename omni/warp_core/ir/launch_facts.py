@@ -2,7 +2,7 @@
 
 The passes and the code generators find the facts, and an artifact keeps them. The reader of cached artifacts follows
 the declared types. The native `Plan` reads the facts about additions by these names
-(native/python/plan_accumulation.cpp).
+(native/python/launches/plan_accumulation.cpp).
 """
 
 # No annotations as strings here: each would be compiled when a process loads its first kernel.

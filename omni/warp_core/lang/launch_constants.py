@@ -2,4 +2,4 @@
 
 WARP = 32  # threads
 MOST_THREADS = 1024  # of a block
-DEFAULT_BLOCK_DIM = 256  # threads of a block, if a launch does not say; native/python/launch.cpp has it too
+DEFAULT_BLOCK_DIM = 256  # threads of a block, if a launch does not say; native/python/launches/launch.cpp has it too

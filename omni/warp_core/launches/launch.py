@@ -1,4 +1,4 @@
-"""Launching kernels. `wp.launch` is native code (native/python/launch.cpp); this file serves what it does not:
+"""Launching kernels. `wp.launch` is native code (native/python/launches/launch.cpp); this file serves what it does not:
 
 the first launch of a kernel, options out of the ordinary, interpreted kernels, and the errors. Start with `_launch`,
 which native code calls with its own arguments. Importing this module attaches it.

@@ -1,7 +1,8 @@
 """Launches of generic kernels: the instance that fits the arguments, and the shortcut to it.
 
 An instance is a kernel like any other, compiled and cached under its own key. The first launch with new types comes
-here; `remember` then lets native code find the plan by the classes of the arguments (native/python/overload_plans.h).
+here; `remember` then lets native code find the plan by the classes of the arguments
+(native/python/launches/overload_plans.h).
 """
 
 from __future__ import annotations

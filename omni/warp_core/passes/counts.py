@@ -1,8 +1,8 @@
 """Uses of 32-bit integers as counts: threads, blocks of threads, and elements of arrays.
 
 `wp.tid()`, `wp.block_index()`, `x.shape` and `x.size` are int32. A launch refuses threads and arrays that they cannot
-count (native/python/plan_counts.cpp), unless the finished kernel does not need the count. An index that is never
-negative needs no extent, and an index of 64 bits takes a 64-bit extent (the operation `extent`).
+count (native/python/launches/plan_counts.cpp), unless the finished kernel does not need the count. An index that is
+never negative needs no extent, and an index of 64 bits takes a 64-bit extent (the operation `extent`).
 """
 
 from __future__ import annotations

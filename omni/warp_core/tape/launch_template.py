@@ -2,8 +2,8 @@
 
 Most launches of a program differ in their arrays and numbers only. The first launch is recorded by `launch_vjp.record`,
 which finds out everything else. `remember` keeps that with the kernel's plan. From then on native code
-(native/python/record.cpp) checks that a launch is like the first one, and calls `_record`. If it is not, the launch is
-recorded by `launch_vjp.record` again.
+(native/python/launches/record.cpp) checks that a launch is like the first one, and calls `_record`. If it is not, the
+launch is recorded by `launch_vjp.record` again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Gradients of an array that a step reads go to the step that wrote it. If other code, such as NumPy, has written there
 meanwhile, they would go to the wrong step. So a tape seals the memory with gradients that its steps use. Native code
-(native/python/mutation_tracker.cpp) reports writes of this package. Of exported memory it keeps a fingerprint. Start
-with `use`.
+(native/python/tape/mutation_tracker.cpp) reports writes of this package. Of exported memory it keeps a fingerprint.
+Start with `use`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`.vdb` files: the grids of OpenVDB 4 to 12 as arrays. The inner loops are native (native/src/vdb_tree.cpp).
+"""`.vdb` files: the grids of OpenVDB 4 to 12 as arrays. The inner loops are native (native/src/volumes/vdb_tree.cpp).
 
 A file is a header and grids. A grid is metadata, a transform and a tree, or shares the tree of another grid. Start with
 `read_vdb`.

@@ -2,7 +2,7 @@
 
 Native code gets a mask of lanes, the number of lanes and a buffer. The buffer has a column for each number of the
 arguments, then a column for each number of the results. A column has 8 bytes for each lane, and starts with the numbers
-of all lanes side by side. The functions are in native/src, and native/src/runtime_symbols.cpp lists them.
+of all lanes side by side. The functions are in native/src, and native/src/launches/runtime_symbols.cpp lists them.
 """
 
 from __future__ import annotations

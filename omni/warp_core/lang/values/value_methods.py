@@ -1,8 +1,8 @@
 """Vectors, matrices, quaternions and transforms at Python scope: what their classes share, and what is rare.
 
-Instances are native (native/python/values.h): their memory, access, operators, comparison and construction from the
-usual arguments. Native code calls the methods of `Components` that begin with an underscore for everything else. The
-classes here are bases; `values` makes one subclass per type. Start with `Components`.
+Instances are native (native/python/values/values.h): their memory, access, operators, comparison and construction from
+the usual arguments. Native code calls the methods of `Components` that begin with an underscore for everything else.
+The classes here are bases; `values` makes one subclass per type. Start with `Components`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,300 @@
+#include "launches/record.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays/py_memory.h"
+#include "tape/py_spans.h"
+#include "values/values.h"
+#include "warp_core/dtypes.h"
+
+namespace wc {
+namespace {
+
+uint64_t options_epoch = 0;  // counts changes of the options that templates depend on
+
+thread_local PyObject* observers = nullptr;  // of this thread, a tuple, innermost last; may be null
+thread_local PyObject* examined = nullptr;   // the tuple that `recorder` has last looked at
+thread_local PyObject* recorder = nullptr;   // the tape in it, if the other observers only want to be told of launches
+
+// What launches of a kernel on disjoint arrays have in common; parameters by their numbers.
+struct LaunchTemplate {
+    nb::object shared;  // the part that Python uses
+    nb::object kernel, enable_backward, array_class;
+    std::vector<size_t> arrays, values, results;  // results: written arrays of floating point numbers
+    uint64_t epoch;
+};
+
+struct Names {
+    PyObject* is_recorder = PyUnicode_InternFromString("is_recorder");
+    PyObject* notices_launches = PyUnicode_InternFromString("notices_launches");
+    PyObject* notice_launch = PyUnicode_InternFromString("notice_launch");
+    PyObject* records = PyUnicode_InternFromString("records");
+    PyObject* detached = PyUnicode_InternFromString("cuts");
+    PyObject* tracker = PyUnicode_InternFromString("seals");
+    PyObject* use = PyUnicode_InternFromString("use");
+    PyObject* wrote = PyUnicode_InternFromString("wrote");
+    PyObject* enable_backward = PyUnicode_InternFromString("enable_backward");
+    PyObject* type = PyUnicode_InternFromString("__wc_type__");
+};
+
+// Functions of Python. Never destroyed: they must not drop references after the interpreter is gone.
+struct Callbacks {
+    nb::object record, record_fill, abort, copy, call_site, find_call_site;
+    std::string package;
+    bool enabled = false;
+};
+
+const Names& names() {
+    static const Names& all = *new Names;
+    return all;
+}
+
+Callbacks& callbacks() {
+    static Callbacks& all = *new Callbacks;
+    return all;
+}
+
+nb::object attribute(PyObject* object, PyObject* name) {
+    nb::object found = nb::steal(PyObject_GetAttr(object, name));
+    if (!found.is_valid()) throw nb::python_error();
+    return found;
+}
+
+bool is_true(PyObject* object, PyObject* name) {
+    int found = PyObject_IsTrue(attribute(object, name).ptr());
+    if (found < 0) throw nb::python_error();
+    return found != 0;
+}
+
+nb::object call(PyObject* object, PyObject* method, PyObject* a, PyObject* b) {
+    std::array<PyObject*, 3> args{object, a, b};
+    nb::object found = nb::steal(PyObject_VectorcallMethod(method, args.data(), args.size(), nullptr));
+    if (!found.is_valid()) throw nb::python_error();
+    return found;
+}
+
+PyObject* find_recorder() {
+    Py_ssize_t count = observers ? PyTuple_GET_SIZE(observers) : 0;
+    if (count == 0) return nullptr;
+    if (examined == observers) return recorder;
+    PyObject* first = PyTuple_GET_ITEM(observers, 0);
+    bool fits = is_true(first, names().is_recorder);
+    for (Py_ssize_t i = 1; fits && i < count; ++i)
+        fits = is_true(PyTuple_GET_ITEM(observers, i), names().notices_launches);
+    examined = observers;
+    return recorder = fits ? first : nullptr;
+}
+
+// The call site of a launch or a fill. Those of loops come again and again, so that some are remembered.
+class CallSites {
+  public:
+    // Of a function of this name: native code if `within` is 0, else so many frames of this package deep.
+    nb::object here(const char* called, int within) {
+#if PY_VERSION_HEX >= 0x030B0000
+        nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+        for (int i = 0; i < within && frame.is_valid(); ++i)
+            frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(as_frame(frame))));
+        if (!frame.is_valid()) return callbacks().find_call_site(called);
+        nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(as_frame(frame))));
+        int at = PyFrame_GetLasti(as_frame(frame));
+        Entry& entry = entries_[(reinterpret_cast<uintptr_t>(code.ptr()) / 64 + static_cast<uintptr_t>(at)) % kEntries];
+        if (entry.code.is(code) && entry.at == at && entry.called == called) return entry.site;
+        nb::object site = look_up(as_frame(frame), reinterpret_cast<PyCodeObject*>(code.ptr()), called);
+        if (site.is_valid()) {
+            entry = {std::move(code), at, called, site};
+            return site;
+        }
+#endif
+        return callbacks().find_call_site(called);
+    }
+
+  private:
+    static constexpr size_t kEntries = 64;
+    struct Entry {
+        nb::object code;
+        int at = -1;
+        const char* called = nullptr;
+        nb::object site;
+    };
+
+    static PyFrameObject* as_frame(const nb::object& frame) { return reinterpret_cast<PyFrameObject*>(frame.ptr()); }
+
+    // Invalid if this package itself has called.
+    static nb::object look_up(PyFrameObject* frame, PyCodeObject* code, const char* called) {
+        const char* file = PyUnicode_AsUTF8(code->co_filename);
+        if (!file) throw nb::python_error();
+        if (std::string_view(file).starts_with(callbacks().package)) return {};
+        return callbacks().call_site(called, nb::handle(code->co_filename), PyFrame_GetLineNumber(frame));
+    }
+
+    std::array<Entry, kEntries> entries_;
+};
+
+nb::object call_site(const char* called = "launch", int within = 0) {
+    static CallSites& sites = *new CallSites;
+    return sites.here(called, within);
+}
+
+// A copy of a value that may change. Vectors, matrices and the like are their components.
+nb::object copied(PyObject* object) {
+    const Value* value = as_value(object);
+    if (!value || Py_TYPE(object)->tp_dictoffset != 0 || !info(value).type) return callbacks().copy(nb::handle(object));
+    Value* made = allocate(Py_TYPE(object));
+    if (!made) throw nb::python_error();
+    std::memcpy(made->data, value->data, static_cast<size_t>(info(value).size));
+    return nb::steal(wc::object(made));
+}
+
+bool is_number(PyObject* value) {
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) || value == Py_None;
+}
+
+// The arguments as the tape keeps them: values that may change until the backward pass are copied. None if they are not
+// like those of the template.
+nb::object arguments(const LaunchTemplate& t, PyObject* const* values, size_t count) {
+    if (count != t.arrays.size() + t.values.size()) return nb::none();
+    for (size_t i : t.arrays)
+        if (reinterpret_cast<PyObject*>(Py_TYPE(values[i])) != t.array_class.ptr()) return nb::none();
+    for (size_t i : t.results)
+        if (!as_array(values[i])->view.grad) return nb::none();
+    nb::list args;
+    for (size_t i = 0; i < count; ++i) args.append(nb::handle(values[i]));
+    for (size_t i : t.values) {
+        if (is_number(values[i])) continue;
+        if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(values[i])), names().type)) return nb::none();
+        args[i] = copied(values[i]);
+    }
+    return args;
+}
+
+// The arrays that have a gradient, none if the elements of one may share memory with each other.
+nb::object active_ones(const nb::list& arrays) {
+    nb::list active;
+    for (nb::handle object : arrays) {
+        const PyArray* a = as_array(object.ptr());
+        if (!a->view.grad) continue;
+        if (!a->contiguous && meets_itself(a->view, a->ndim, dtype(a->dtype).itemsize)) return nb::none();
+        active.append(object);
+    }
+    return active;
+}
+
+}  // namespace
+
+void Recording::done() const {
+    if (nb::len(active_)) call(tracker_.ptr(), names().wrote, active_.ptr(), Py_True);
+}
+
+void Recording::failed() const {
+    if (!step_.is_none()) callbacks().abort(tape_, step_);
+}
+
+Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* const* values, size_t count) {
+    PyObject* found = callbacks().enabled ? find_recorder() : nullptr;
+    if (!found) return {};
+    const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(launch_template);
+    if (t.epoch != options_epoch || is_true(found, names().detached)) return {};
+    if (!attribute(t.kernel.ptr(), names().enable_backward).is(t.enable_backward)) return {};
+    nb::object args = arguments(t, values, count);
+    if (args.is_none()) return {};
+    nb::list arrays;
+    for (size_t i : t.arrays) arrays.append(nb::handle(values[i]));
+    if (!are_disjoint_with_gradients(arrays)) return {};
+    nb::object active = active_ones(arrays);
+    bool records = is_true(found, names().records);  // else it looks for gradients that end, and none does here
+    if (active.is_none() || (records && nb::len(active) == 0)) return {};
+    nb::object tape = nb::borrow(found), observed = nb::borrow(observers), step = nb::none();
+    nb::object tracker = attribute(found, names().tracker), site = call_site();
+    if (nb::len(active) && !call(tracker.ptr(), names().use, active.ptr(), site.ptr()).is_none()) return {};
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
+        nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, args);
+    if (records) step = callbacks().record(t.shared, dim, args, arrays, active, site, tape);
+    return {std::move(tape), std::move(step), std::move(tracker), nb::borrow<nb::list>(active)};
+}
+
+bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
+    PyObject* found = callbacks().enabled ? find_recorder() : nullptr;
+    if (!found || PyTuple_GET_SIZE(observers) != 1) return false;
+    if (!is_true(found, names().records) || is_true(found, names().detached)) return false;
+    const PyArray* a = as_array(object.ptr());
+    if (!a || !is_plain(*a) || !a->view.grad || !is_float(dtype(a->dtype).scalar.kind)) return false;
+    nb::list arrays;
+    arrays.append(object);
+    if (!are_disjoint_with_gradients(arrays)) return false;
+    nb::object tape = nb::borrow(found), tracker = attribute(found, names().tracker), site = call_site(called, 2);
+    nb::object seen = call(tracker.ptr(), names().use, arrays.ptr(), site.ptr());
+    if (!seen.is_none()) return false;  // a fill overwrites all, which Python looks at
+    nb::object step = callbacks().record_fill(tape, object, site);
+    try {
+        fill_plain(object, pattern);
+    } catch (...) {
+        callbacks().abort(tape, step);
+        throw;
+    }
+    call(tracker.ptr(), names().wrote, arrays.ptr(), Py_False);
+    return true;
+}
+
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(self);
+    Py_VISIT(t.shared.ptr());
+    Py_VISIT(t.kernel.ptr());
+    return 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
+
+void set_observers(nb::tuple stack) {
+    PyObject* before = std::exchange(observers, stack.release().ptr());
+    examined = recorder = nullptr;
+    Py_XDECREF(before);
+}
+
+}  // namespace
+
+void bind_record(nb::module_& m) {
+    nb::class_<LaunchTemplate>(m, "LaunchTemplate", nb::type_slots(slots))
+        .def(
+            "__init__",
+            [](LaunchTemplate* self, nb::object shared, nb::object kernel, nb::object array_class,
+               std::vector<size_t> arrays, std::vector<size_t> values, std::vector<size_t> results) {
+                nb::object enable = attribute(kernel.ptr(), names().enable_backward);
+                new (self)
+                    LaunchTemplate{std::move(shared), std::move(kernel), std::move(enable),  std::move(array_class),
+                                   std::move(arrays), std::move(values), std::move(results), options_epoch};
+            },
+            nb::arg("shared"), nb::arg("kernel"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"),
+            nb::arg("results"));
+    m.def("outdate_launch_templates", [] { ++options_epoch; });
+    m.def("set_observers", &set_observers, nb::arg("stack"));
+    m.def("observers", [] { return observers ? nb::borrow<nb::tuple>(observers) : nb::make_tuple(); });
+    m.def("enable_native_recording", [](bool enabled) { callbacks().enabled = enabled; }, nb::arg("enabled"));
+    m.def(
+        "fill_on_tape",
+        [](nb::handle a, nb::bytes pattern, bool zero) {
+            return fill_on_tape(a, std::move(pattern), zero ? "zero" : "fill");
+        },
+        nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
+    m.def(
+        "set_recorder",
+        [](nb::object record, nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
+           nb::object find_call_site, std::string package) {
+            callbacks() = {std::move(record),    std::move(record_fill),    std::move(abort),   std::move(copy),
+                           std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
+        },
+        nb::arg("record"), nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
+        nb::arg("find_call_site"), nb::arg("package"));
+}
+
+}  // namespace wc

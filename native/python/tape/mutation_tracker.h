@@ -1,0 +1,20 @@
+// What tapes last saw of memory with gradients, so that a write which a tape does not see is found when a recorded step
+// uses that memory again. Start with MutationTracker::use.
+#pragma once
+#include "arrays/py_array.h"
+#include "warp_core/spans.h"
+
+namespace wc {
+
+extern int64_t sealed_tapes;  // how many tapes have seals
+
+// To be called before native code writes to `range`, with the GIL.
+void touch_seals(Range range);
+// The same where it is not known whether it writes there.
+void doubt_seals();
+// Another library may write to `range` from now on, unseen by tapes.
+void open_seals(Range range);
+
+void bind_seals(nb::module_& m);
+
+}  // namespace wc
