@@ -3,12 +3,14 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+BUILD_TOOLS := "scikit-build-core>=0.11" "nanobind>=3.1" "cmake>=3.25" ninja
 DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax check asan tsan gpu-test gpu-bench fuzz soak bench bench-interop lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax test-python test-target check asan tsan gpu-test gpu-bench fuzz soak bench bench-interop lint format docs extension clean
 .DELETE_ON_ERROR:
+.PRECIOUS: .venv-jax-%/tools .venv-python-%/built
 
 build: .venv/built  ## set up .venv and build the native module; the default
 
@@ -19,7 +21,7 @@ help:  ## list the targets
 	@echo "Step 1 of 3: make a virtual environment in .venv (seconds)"
 	$(PYTHON) -m venv .venv
 	@echo "Step 2 of 3: install the build tools (half a minute)"
-	$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.1" "cmake>=3.25" ninja
+	$(BIN)/python -m pip install -q --disable-pip-version-check $(BUILD_TOOLS)
 	touch $@
 
 # An editable install: Python sources are used in place, and the native module is built beside them.
@@ -46,8 +48,8 @@ CHROMIUM ?= $(firstword $(shell command -v chromium chromium-browser google-chro
 
 # With byte code in a folder of its own, also where the environment forbids to write any. Without it each of the hundreds
 # of processes that tests start would compile the package's sources first.
-test: export PYTHONDONTWRITEBYTECODE =
-test: export PYTHONPYCACHEPREFIX = $(CURDIR)/build/bytecode
+test test-python-% test-target-%: export PYTHONDONTWRITEBYTECODE =
+test test-python-% test-target-%: export PYTHONPYCACHEPREFIX = $(CURDIR)/build/bytecode
 test: build studio  ## run all tests on the CPU, and those of the studio in a browser
 	$(if $(CHROMIUM),,@echo "NO BROWSER: install Chromium, or the tests of the page of the studio are left out" >&2)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -81,6 +83,31 @@ test-jax-%: .venv-jax-%/tools
 	OMNI_WARP_INTEROP=jax,xla .venv-jax-$*/bin/python -m pytest -n 2 --dist worksteal $(wildcard tests/interop/test_jax*.py tests/interop/test_xla*.py)
 
 test-jax: $(addprefix test-jax-,$(JAX_VERSIONS))  ## run the tests of JAX with each version that is supported
+
+# One environment for each version of Python, with a native module of its own beside that of .venv. pyenv's interpreters
+# are found where pyenv keeps them, others by their names. PYTHON_TESTS: files and folders of tests.
+PYTHON_VERSIONS ?= 3.10 3.12 3.13
+PYTHON_TESTS ?= tests
+PYENV_ROOT ?= $(HOME)/.pyenv
+.venv-python-%/built: pyproject.toml $(NATIVE)
+	@echo "Make a virtual environment in .venv-python-$* and build for Python $* (minutes the first time)"
+	$(or $(lastword $(wildcard $(PYENV_ROOT)/versions/$*.*/bin/python)),python$*) -m venv .venv-python-$*
+	.venv-python-$*/bin/python -m pip install -q --disable-pip-version-check $(BUILD_TOOLS)
+	PATH="$(CURDIR)/.venv-python-$*/bin:$$PATH" .venv-python-$*/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
+	touch $@
+
+test-python-%: .venv-python-%/built studio
+	.venv-python-$*/bin/python -m pytest -n 2 --dist worksteal $(PYTHON_TESTS)
+
+test-python: $(addprefix test-python-,$(PYTHON_VERSIONS))  ## run all tests with each other version of Python that is supported
+
+# Code for processors that are older than this one. TARGET_TESTS: files and folders of tests.
+CPU_TARGETS ?= avx2 sse4
+TARGET_TESTS ?= tests
+test-target-%: build studio
+	OMNI_WARP_CPU_TARGET=$* $(BIN)/python -m pytest -n 2 --dist worksteal $(TARGET_TESTS)
+
+test-target: $(addprefix test-target-,$(CPU_TARGETS))  ## run all tests with code for AVX2, and with code for SSE4.2
 
 test-browser: build studio  ## run the tests of the studio in a real browser
 	OMNI_WARP_CHROMIUM="$(CHROMIUM)" $(BIN)/python -m pytest tests/browser
@@ -180,4 +207,4 @@ format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv .venv-interop .venv-interop-peer .venv-paddle .venv-jax-* build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules
+	rm -rf .venv .venv-interop .venv-interop-peer .venv-paddle .venv-jax-* .venv-python-* build omni/warp_core/_native*.so omni/warp_core/studio/page studio/node_modules

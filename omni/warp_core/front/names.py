@@ -25,6 +25,9 @@ from .values import EnumMember, Front, Static, TupleValue, UntypedLiteral, spell
 
 PACKAGE = "omni.warp_core"
 _MISSING = object()
+_NUMBERS = (bool, int, float, enum.Enum)
+# Objects that stay what they are while the kernel compiles.
+_COMPILE_TIME = (type(None), str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)
 # Python's builtins that kernels understand
 USABLE = (
     *("abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min"),
@@ -67,16 +70,15 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     if obj is adjoint:
         text = "`wp.adjoint[...]` has a meaning in functions under @wp.func_grad only"
         raise cx.error("unsupported", text, node)
-    if obj is None or isinstance(obj, (str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
+    if isinstance(obj, _COMPILE_TIME):
         return Static(obj)
     if isinstance(obj, (tuple, list)):
         return TupleValue([captured(cx, item, node) for item in obj])
-    t = getattr(type(obj), "__wc_type__", None)
-    if isinstance(t, Type) and not hasattr(obj, "ndim"):
-        return _constant(cx, obj, t, node)
-    if getattr(obj, "shape", None) == () and hasattr(obj, "item") and type_or_none(type(obj)) is not None:
+    if _is_value(obj):
+        return _constant(cx, obj, type(obj).__wc_type__, node)
+    if _is_numpy_number(obj):
         return cx.at(node).const(obj.item(), type_or_none(type(obj)))
-    if not hasattr(obj, "__array_interface__") and (callable(obj) or type_or_none(obj) is not None):
+    if _is_callable_or_type(obj):
         return Static(obj)
     told = "pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions"
     if isinstance(obj, Structure):
@@ -85,6 +87,28 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         name = read.attr
         told = f"read it outside of the kernel, `{name} = {ast.unparse(read)}`, and write `{name}` here; or {told}"
     raise cx.error("capture", f"{spell_static(obj)} cannot be captured by a kernel", node, help=told)
+
+
+def is_constant(obj: Any) -> bool:
+    """True if a kernel may capture an object."""
+    if isinstance(obj, (tuple, list)):
+        return all(map(is_constant, obj))
+    if isinstance(obj, (*_NUMBERS, *_COMPILE_TIME, TypeVar, typing.TypeVar, Pattern)):
+        return True
+    return _is_value(obj) or _is_numpy_number(obj) or _is_callable_or_type(obj)
+
+
+def _is_value(obj: Any) -> bool:
+    """True if this is a typed scalar, vector or struct."""
+    return isinstance(getattr(type(obj), "__wc_type__", None), Type) and not hasattr(obj, "ndim")
+
+
+def _is_numpy_number(obj: Any) -> bool:
+    return getattr(obj, "shape", None) == () and hasattr(obj, "item") and type_or_none(type(obj)) is not None
+
+
+def _is_callable_or_type(obj: Any) -> bool:
+    return not hasattr(obj, "__array_interface__") and (callable(obj) or type_or_none(obj) is not None)
 
 
 def _attribute_of(cx: Context, node: ast.AST) -> ast.Attribute | None:

@@ -125,6 +125,14 @@ def rewrite(definition: Definition, meaning: RewriteContext, converts_arguments:
     return made
 
 
+def captured_objects(definition: Definition) -> list[Any]:
+    """The objects of outer names that a kernel or function reads, alone or the attributes of."""
+    rewriter = _Rewriter(definition, None)  # type: ignore[arg-type]
+    reads = (n for n in ast.walk(definition.source.tree()) if isinstance(n, (ast.Name, ast.Attribute)))
+    found = (rewriter.static(n) for n in reads if isinstance(n.ctx, ast.Load))
+    return [x for x in found if x is not _MISSING]
+
+
 def _bare_builtins(code: CodeType) -> dict[str, Any]:
     """The builtins of the language that a function may mean by their names alone."""
     names = (name for name in code.co_names if not hasattr(builtins, name))
@@ -202,16 +210,14 @@ class _Rewriter(ast.NodeTransformer):
         obj = self.static(node) if isinstance(node.ctx, ast.Load) else _MISSING  # type: ignore[attr-defined]
         if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):
             obj = obj.value
-        if type(obj) in (int, float):
+        if type(obj) in (int, float, str):
             return _at(ast.Constant(obj), node)  # type: ignore[arg-type]
         if isinstance(obj, typing.TypeVar):
             return self._variable(obj, node)
         if obj is _MISSING and isinstance(node, ast.Attribute) and node.attr in _TOLD_BY_TYPE:
             return self.call(_told_by_type, [self.visit(node.value), _at(ast.Constant(node.attr), node)], node)
         if obj is not _MISSING:
-            substitute = self.meaning.substitute(obj)
-            if substitute is not obj:
-                return self.bind(substitute, node, getattr(obj, "__name__", "object"))
+            return self.bind(self.meaning.substitute(obj), node, getattr(obj, "__name__", "object"))
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def _variable(self, v: typing.TypeVar, node: ast.expr) -> ast.expr:

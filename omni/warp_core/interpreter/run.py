@@ -11,13 +11,16 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..eager import block_scheduler
 from ..eager.array_view import ArrayCells, LocalCells
 from ..eager.call import changes, updated
 from ..eager.intrinsics import Grid, grid, tid, typed
-from ..front.lower import local_types, lower_function
+from ..front import content_hash
+from ..front.lower import local_types, lower_function, lower_kernel
+from ..front.names import is_constant
 from ..front.values import UntypedLiteral
 from ..lang import registry
 from ..lang.generics import Constant, Reference
@@ -28,7 +31,8 @@ from ..lang.types import Array, FixedArray, Scalar, Struct, Type, leaves
 from ..lang.values.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.values.structs import StructValue, spell
 from ..lang.values.value_classes import Components, from_leaves, to_leaves
-from .ast_transform import RewriteContext, rewrite
+from ..launches import plans
+from .ast_transform import RewriteContext, captured_objects, rewrite
 from .typed_builtins import REPLACED
 
 
@@ -49,7 +53,7 @@ def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any], block_dim: int =
     at_grid, at_components = grid.set(here), typed_components.set(True)
     try:
         values = [_argument(kernel, name, t, x) for x, (name, t) in zip(args, kernel.params)]
-        python = rewrite(kernel, _Run().meaning, converts_arguments=False)
+        python = plans.interpreted(kernel, lambda: _python(kernel))
         indices = itertools.product(*map(range, dims))
         if block_dim:
             block_scheduler.run(here, list(indices), block_dim, lambda: python(*map(value, values)))
@@ -72,9 +76,17 @@ def _argument(kernel: Kernel, name: str, t: Type, x: Any) -> Any:
         raise type(why)(f"kernel `{kernel.name}`: argument `{name}`: {why}") from None
 
 
+def _python(kernel: Kernel) -> Callable:
+    """The Python function that runs one thread of a kernel."""
+    if any(not is_constant(x) for d in content_hash.definitions(kernel) for x in captured_objects(d)):
+        lower_kernel(kernel)  # which raises, unless that is code that never runs
+    made = _Run(lambda: plans.with_captured_constants(kernel, plans.options_for(kernel)))
+    return made.rewrite(kernel, made.meaning, converts_arguments=False)
+
+
 def python_function(function: Function) -> Callable:
     """The Python function that computes what a user function means, on typed values."""
-    return _Run().function(function)
+    return _Run(nullcontext).function(function)
 
 
 _UNCONVERTED = (None, Constant)  # types of arguments that are no values: functions, types, tuples
@@ -91,9 +103,13 @@ class _Changing:
 
 
 class _Run:
-    """One interpreted launch: the functions rewritten for it."""
+    """A kernel or function that is interpreted, with the functions rewritten for it.
 
-    def __init__(self) -> None:
+    `at_first` is a `with` block in which names have the values that the kernel captures.
+    """
+
+    def __init__(self, at_first: Callable[[], AbstractContextManager]) -> None:
+        self.at_first = at_first
         self.functions: dict[Definition, Callable] = {}
         self.meaning = RewriteContext(
             substitute=self.substitute,
@@ -110,10 +126,19 @@ class _Run:
             passed=self.passed,
         )
 
+    def rewrite(self, definition: Definition, meaning: RewriteContext, converts_arguments: bool) -> Callable:
+        """The Python function that computes what `definition` means, with the values that the kernel captures."""
+        with self.at_first():
+            return rewrite(definition, meaning, converts_arguments)
+
     def substitute(self, obj: Any) -> Any:
         """Return the replacement for a captured object."""
         if isinstance(obj, Function):
             return self.function(obj)
+        if isinstance(obj, (tuple, list)):
+            return tuple(map(self.substitute, obj))
+        if isinstance(obj, (Components, StructValue)):
+            return value(obj)  # which may change in place
         obj = getattr(obj, "__wc_intrinsic__", obj)
         if isinstance(obj, registry.Intrinsic):
             return obj.run or obj
@@ -150,7 +175,7 @@ class _Run:
     def alone(self, f: Function) -> Callable:
         """One overload; a generic one is made anew for each combination of argument types."""
         if not any(is_open(t) for _, t in f.params):
-            return rewrite(f, self.meaning, True)
+            return self.rewrite(f, self.meaning, True)
         signature, rows = inspect.signature(f.func), {}
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -160,7 +185,7 @@ class _Run:
             if types not in rows:
                 results = functools.partial(_results_for, f, types)
                 known = functools.partial(_locals_for, f, types)
-                rows[types] = rewrite(f, self.meaning._replace(result_types=results, local_types=known), False)
+                rows[types] = self.rewrite(f, self.meaning._replace(result_types=results, local_types=known), False)
             values = [x if t in _UNCONVERTED else convert(x, t) for x, t in zip(given.arguments.values(), types)]
             return rows[types](**dict(zip(given.arguments, values)))
 

@@ -6,6 +6,7 @@ then. Start with `Constants`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import CellType, FunctionType
@@ -15,7 +16,7 @@ from weakref import ref
 from ..front.content_hash import names_of
 from ..lang.kernel import Definition, Function
 
-_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
+_PLAIN = (bool, int, float, complex, str, bytes, tuple, list, type(None))
 
 
 class Constants:
@@ -46,7 +47,14 @@ def _constants(func: Any) -> dict[str, Any]:
         except ValueError:  # nothing yet
             continue
     functions = {name: ref(x) for name, x in found.items() if isinstance(x, Function)}  # which may hold the kernel
-    return functions | {name: x for name, x in found.items() if isinstance(x, _PLAIN) or _is_number(x)}
+    return functions | {name: _copied(x) for name, x in found.items() if isinstance(x, _PLAIN) or _is_number(x)}
+
+
+def _copied(x: Any) -> Any:
+    """A value that stays what it is when lists and vectors change in place. Kernels take lists as tuples."""
+    if isinstance(x, (tuple, list)):
+        return tuple(map(_copied, x))
+    return copy.copy(x) if _is_number(x) else x
 
 
 def _alive(values: dict[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,9 @@ class Options(NamedTuple):
     cpu_target: str | None = None  # the best instructions that the CPU may use; None for all that it has
 
 
+INTERPRETED = "interpreted"  # the key of a kernel's Python function among its plans
+
+
 class LoadedKernel:
     """An artifact and its code in memory, for the CPU with the address of the kernel's entry. `on_gpus` has the code on
     each GPU. Kernels with equal keys share it.
@@ -187,6 +190,20 @@ def plan_for(kernel: Kernel, options: Options, args: Sequence[Any] = ()) -> Any:
             kernel._plans[options] = maker(kernel, options).make(_variant_of(args, options))
             _planned.add(kernel)
         return kernel._plans[options]
+
+
+def interpreted(kernel: Kernel, make: Callable[[], Any]) -> Any:
+    """The Python function of `kernel` for interpreted launches, which `make` makes on the first call.
+
+    Raises:
+        RuntimeError: see `with_captured_constants`.
+    """
+    with lock:
+        if INTERPRETED not in kernel._plans:
+            with with_captured_constants(kernel, options_for(kernel)):
+                kernel._plans[INTERPRETED] = make()
+            _planned.add(kernel)
+        return kernel._plans[INTERPRETED]
 
 
 def _variant_of(args: Sequence[Any], options: Options) -> int:
