@@ -238,6 +238,81 @@ def test_streams_that_are_none(gpu):
     wp.launch(double, dim=3, inputs=[Interface(a, stream=None)])
 
 
+def test_streams_that_are_gone(gpu, simulated):
+    """The driver knows no such stream. What a real one does with a wild handle, its documentation leaves open."""
+    a, stream = wp.zeros(3), wp.Stream(gpu)
+    gone = stream.cuda_stream
+    del stream
+    gc.collect()
+    for handle in (gone, 12345):
+        why = f"stream: {handle:#x} is no stream of {gpu}: it has been destroyed, or never was one"
+        with pytest.raises(ValueError, match=why):
+            a.__dlpack__(stream=handle)
+        with pytest.raises(ValueError, match=f"argument `x` cannot be used: {why}"):
+            wp.launch(double, dim=3, inputs=[Interface(a, stream=handle)])
+        with pytest.raises(ValueError, match=why):
+            wp.array(Interface(a, stream=handle), copy=False)
+        with pytest.raises(ValueError, match=f"cuda_{why}"):
+            wp.Stream(gpu, cuda_stream=handle)
+
+
+def test_memory_of_a_gpu_in_launches_on_the_cpu(gpu):
+    a, why = wp.zeros(3), "but the launch is on the CPU: launch with device"
+    for theirs in (Interface(a), LikeNumba(a)):
+        with pytest.raises(ValueError, match=f"the {type(theirs).__name__} is in the memory of a GPU, {why}=.cuda."):
+            wp.launch(double, dim=3, inputs=[theirs], device="cpu")
+    for theirs in (a, Theirs(a, gpu.stream), LikeCupy(a, gpu.stream)):
+        with pytest.raises(ValueError, match=f"argument `x` is on {gpu} {why}=.{gpu}., or pass a copy"):
+            wp.launch(double, dim=3, inputs=[theirs], device="cpu")
+
+
+MISSING = object()
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "why"),
+    [
+        ({"typestr": MISSING}, ValueError, "has no 'typestr', without which its memory cannot be read"),
+        ({"data": MISSING}, ValueError, "has no 'data'"),
+        ({"shape": MISSING}, ValueError, "has no 'shape'"),
+        ({"version": 9}, ValueError, "is of version 9, but only versions up to 3 are known"),
+        ({"version": "3"}, ValueError, "is of version '3'"),
+        ({"data": (2**70, False)}, ValueError, rf"has data=\({2**70}, False\), but 'data' is an address of 64 bits"),
+        ({"data": (-1, False)}, ValueError, "is an address of 64 bits"),
+        ({"data": 64}, TypeError, "has data=64, but 'data' is an address and whether it is read-only"),
+        ({"data": ("x", False)}, TypeError, "is an address and whether it is read-only"),
+        ({"data": (0, False)}, ValueError, r"has no data: its address is 0, but its shape \(3,\) has elements"),
+        ({"shape": 3}, TypeError, "has shape=3, but 'shape' is a tuple of integers"),
+        ({"shape": (3.0,)}, TypeError, "is a tuple of integers"),
+        ({"shape": (2**70,)}, ValueError, "is a tuple of integers of 64 bits"),
+        ({"shape": (-1,)}, ValueError, r"has shape=\(-1,\), but no extent is negative"),
+        ({"shape": (2**62,)}, ValueError, "which no memory can hold"),
+        ({"strides": (4, 4)}, ValueError, r"strides=\(4, 4\), but each dimension has one stride"),
+        ({"strides": (2**70,)}, ValueError, "is a tuple of integers of 64 bits"),
+        ({"strides": (2,)}, ValueError, "is not aligned to its float32: pass a copy"),
+        ({"strides": (-(2**62),)}, ValueError, "which no memory can hold"),
+        ({"typestr": "what"}, TypeError, "has typestr='what', but 'typestr' is a name of NumPy for a type"),
+        ({"typestr": 3}, TypeError, "is a name of NumPy for a type"),
+        ({"stream": 2**70}, ValueError, f"stream: expected a CUDA stream handle.*{2**70}"),
+    ],
+)
+def test_interfaces_that_break_the_protocol(gpu, changes, kind, why):
+    theirs = Interface(wp.zeros(3), **changes)
+    theirs.__cuda_array_interface__ = {k: v for k, v in theirs.__cuda_array_interface__.items() if v is not MISSING}
+    with pytest.raises(kind, match=rf"argument `x` cannot be used: .*{why}"):
+        wp.launch(double, dim=3, inputs=[theirs])
+    with pytest.raises(kind, match=why):
+        wp.array(theirs, copy=False)
+
+
+def test_an_interface_that_is_no_dictionary(gpu):
+    class Wrong:
+        __cuda_array_interface__ = 5
+
+    with pytest.raises(TypeError, match="the __cuda_array_interface__ of Wrong is 5, not a dictionary"):
+        wp.array(Wrong(), copy=False)
+
+
 def test_what_dlpack_is_asked_for(gpu):
     a = wp.array([1.0, 2.0], dtype=float)
     copied = wp.from_dlpack(a.__dlpack__(copy=True, max_version=(1, 0)))

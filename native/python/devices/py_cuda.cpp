@@ -1,5 +1,6 @@
 // omni.warp_core._native.cuda: the CUDA driver for Python. Thin: handles are integers, and every function that needs a
 // context is given it. What may wait for the device lets other threads run.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -298,12 +300,15 @@ Handle create_stream(Handle context, int priority, bool in_order) {
     return handle(stream);
 }
 
-// Whether a stream, which may be another library's, follows the null stream.
-bool is_in_order(Handle context, Handle stream) {
+// Whether a stream, which may be another library's, follows the null stream; none if the driver knows no such stream.
+std::optional<bool> is_in_order(Handle context, Handle stream) {
     constexpr unsigned kApart = 1;
+    constexpr Result kInvalidHandle = 400, kContextIsDestroyed = 709;  // as drivers tell of what was destroyed
     ScopedContext current(pointer<Context>(context));
     unsigned flags = 0;
-    CUDA_CALL(cuStreamGetFlags, pointer<Stream>(stream), &flags);
+    Result result = driver().cuStreamGetFlags(pointer<Stream>(stream), &flags);
+    if (result == kInvalidHandle || result == kContextIsDestroyed) return std::nullopt;
+    check(result, "cuStreamGetFlags");
     return !(flags & kApart);
 }
 

@@ -24,7 +24,7 @@ from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import BF16, Array, Type, element
 from ..lang.values.scalars import int32
-from . import array_data, dlpack, elements, grad_binding, keepalive, layouts, transfer
+from . import array_data, cuda_interface, dlpack, elements, grad_binding, keepalive, layouts, transfer
 from .accumulate import move_gradient
 from .array_operators import Arithmetic
 from .array_text import array_text
@@ -152,7 +152,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             raise TypeError("data: give either data or ptr, not both")
         write: Callable[[], None] | None = None
         if data is not None and not isinstance(data, (array, np.ndarray, list)):
-            data = dlpack.shown(array, data, None if wanted is None else wanted.dtype, where)
+            data = cuda_interface.shown(array, data, None if wanted is None else wanted.dtype, where)
         if data is not None:
             there = where if device is not None or not isinstance(data, array) else data.device
             from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu

@@ -1,5 +1,5 @@
-"""Memory that libraries share: by DLPack (`export_dlpack`, `import_dlpack`) and by the CUDA array interface
-(`import_cuda_array_interface`). Native code knows the structs of DLPack (native/python/interop/exchange.cpp).
+"""Memory that libraries share by DLPack: `export_dlpack`, `import_dlpack`. Native code knows its structs
+(native/python/interop/exchange.cpp). `cuda_interface.py` has the other protocol for memory of GPUs.
 
 Whoever takes memory says which stream it will use; whoever has it lets that stream wait for what is still being done.
 Pinned memory goes by DLPack too, and has been waited for when it is handed out.
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..devices.device import CPU, get_cuda_devices, get_device, why_no_gpu
-from ..devices.stream import Stream
+from ..devices.device import CPU, get_device
+from ..devices.stream import Stream, follows_null_stream
 from ..dispatch import capture, observers
 from ..lang.types import SCALARS, parse_type
 from ..late_bound import late
 from . import layouts, transfer
-from .dtypes import Element, element, element_of, scalar_of_numpy
+from .dtypes import Element, element, element_of
 
 HOST, CUDA, PINNED, MANAGED = 1, 2, 3, 13  # kinds of devices in DLPack
 LEGACY, PER_THREAD = 1, 2  # handles of a device's two default streams; 0 could mean either, so it is not passed on
@@ -35,16 +35,19 @@ def handle_of(device: Any) -> int:
     return device.stream.cuda_stream or LEGACY
 
 
-def _check_handle(handle: Any) -> None:
-    if isinstance(handle, bool) or not hasattr(handle, "__index__") or handle < 1:
+def _stream_over(device: Any, handle: Any) -> Stream:
+    """The stream of another library by its handle. Raises ValueError if it is no handle, or that stream is gone."""
+    if isinstance(handle, bool) or not hasattr(handle, "__index__") or not 1 <= handle < 2**64:
         raise ValueError(
             f"stream: expected a CUDA stream handle, {LEGACY} or {PER_THREAD} for the default streams, got {handle!r}"
         )
+    follows_null_stream("stream", device, handle.__index__())
+    return Stream._over(device, handle.__index__())
 
 
 def _let_wait(device: Any, handle: Any) -> None:
     """Let a stream of another library, by its handle, wait for what the current one was given."""
-    _check_handle(handle)
+    other = _stream_over(device, handle)
     if handle == handle_of(device):
         return
     if capture.active() and device.stream.is_capturing:
@@ -52,14 +55,14 @@ def _let_wait(device: Any, handle: Any) -> None:
             f"{device.stream} captures a graph, and other streams cannot wait for a capturing stream: "
             "export the array before or after the capture, or with stream=-1"
         )
-    Stream._over(device, handle).wait_stream(device.stream)
+    other.wait_stream(device.stream)
 
 
-def _wait_for(device: Any, handle: Any) -> None:
+def wait_for(device: Any, handle: Any) -> None:
     """Let the current stream wait for one of another library. What is captured runs later, and does not."""
-    _check_handle(handle)
+    other = _stream_over(device, handle)
     if handle != handle_of(device) and capture.gpu() is None:
-        device.stream.wait_stream(Stream._over(device, handle))
+        device.stream.wait_stream(other)
 
 
 # -- DLPack -----------------------------------------------------------------------------------------------------------
@@ -144,7 +147,7 @@ def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
     made._element = _elements.get(number) or _element_of_id(number)
     made._grad = made._refs = made._view = None
     if by_table and where not in (HOST, PINNED) and capture.gpu() is None:
-        _wait_for(made.device, _native.exchange.stream_of(source, where, ordinal) or LEGACY)
+        wait_for(made.device, _native.exchange.stream_of(source, where, ordinal) or LEGACY)
     return made
 
 
@@ -225,81 +228,3 @@ def install(kind: Any) -> None:
 
     _native.exchange.set_hooks(_exported, adopt, allocate, stream, check_untracked)
     kind.__dlpack_c_exchange_api__ = _native.exchange.table()
-
-
-# -- the CUDA array interface -----------------------------------------------------------------------------------------
-
-
-def shown(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
-    """Data for an array: one over the memory of `data` if only DLPack or CUDA's interface leads there, else `data`."""
-    if _native.exchange.has_table(data) or (hasattr(data, "__dlpack__") and not _is_for_numpy(data)):
-        return import_dlpack(kind, data)
-    if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
-        return over(kind, data, dtype, device)
-    return data
-
-
-def _is_for_numpy(data: Any) -> bool:
-    names = ("__array__", "__array_interface__", "__cuda_array_interface__")
-    return any(hasattr(data, name) for name in names) or isinstance(data, _native.ArrayBase)
-
-
-def over(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
-    """An array over memory of a GPU that `data` offers by either protocol; `device` if it does not say which GPU.
-
-    Raises:
-        RuntimeError: no GPU can be used here.
-    """
-    if not get_cuda_devices():
-        what = f"the {type(data).__name__} is in CUDA memory"
-        raise RuntimeError(f"data: {what}, but this process cannot use a GPU: {why_no_gpu()}")
-    where = tuple(data.__dlpack_device__()) if hasattr(data, "__dlpack_device__") else (CUDA, -1)
-    if where[0] in (CUDA, MANAGED) and where[1] >= 0:
-        device = get_device(f"cuda:{where[1]}")
-    elif not device.is_cuda:
-        device = get_device("cuda")
-    return import_cuda_array_interface(kind, data, data.__cuda_array_interface__, dtype, device)
-
-
-def import_cuda_array_interface(kind: Any, owner: Any, interface: dict[str, Any], dtype: Any, device: Any) -> Any:
-    """An array over the memory that the CUDA array interface tells of; `owner` is kept alive.
-
-    The current stream waits for the one that the interface names, if it does.
-
-    Raises:
-        TypeError: the memory does not hold elements of the type, or has a mask.
-        ValueError: it names no stream.
-    """
-    if interface.get("mask") is not None:
-        raise TypeError("data: arrays with a mask are not supported")
-    found = np.dtype(interface["typestr"])
-    scalar = scalar_of_numpy(found)
-    wanted = element_of(dtype) if dtype is not None else None
-    if wanted is None and scalar is None:
-        raise TypeError(f"no element type for the NumPy type {found}")
-    number = element(scalar) if scalar is not None else wanted
-    assert number is not None
-    if number.numpy != found:
-        raise TypeError(f"expected elements of {number.name}, got {found}")
-    shape = tuple(interface["shape"])
-    strides = tuple(interface.get("strides") or layouts.c_strides(shape, found.itemsize))
-    stream = interface.get("stream")
-    if stream is not None:
-        _wait_for(device, stream)
-    return _over(kind, owner, interface["data"], (shape, strides), number, wanted or number, device)
-
-
-def _over(kind: Any, owner: Any, data: tuple, extents: tuple, number: Element, wanted: Element, device: Any) -> Any:
-    """An array over memory; trailing dimensions hold the components of the elements."""
-    (pointer, read_only), (shape, strides) = data, extents
-    split = len(shape) - len(wanted.inner)
-    if split < 0 or number.numpy != wanted.numpy or shape[split:] != wanted.inner:
-        raise TypeError(f"expected elements of {wanted.name}, got {number.name} of shape {shape}")
-    if strides[split:] != wanted.inner_strides and 0 not in shape:
-        raise ValueError("the components of an element must be contiguous")
-    made = kind.__new__(kind)
-    flags = _native.READONLY if read_only else 0
-    outer = layouts.check_shape(shape[:split]) if split else (1,)
-    steps = strides[:split] if split else (wanted.type.size,)
-    made._init(wanted, pointer or 0, outer, steps, owner, flags, device)
-    return made

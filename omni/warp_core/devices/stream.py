@@ -61,7 +61,7 @@ class Stream:
         self.device = _gpu(device, "streams")
         if cuda_stream is not None:
             self.cuda_stream = _handle("cuda_stream", cuda_stream)
-            if self.cuda_stream > PER_THREAD and not driver.stream_in_order(self.device.context, self.cuda_stream):
+            if not follows_null_stream("cuda_stream", self.device, self.cuda_stream):
                 self.device.streams_apart.add(self)
                 weakref.finalize(self, _leave, self.device, self.cuda_stream).atexit = False
             return
@@ -133,6 +133,23 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream({self.device}, {self.cuda_stream:#x})"
+
+
+def follows_null_stream(name: str, device: Any, handle: int) -> bool:
+    """True if a stream of another library keeps in order with the null stream.
+
+    Raises:
+        ValueError: there is no such stream. `name` is the argument that has its handle.
+    """
+    if handle <= PER_THREAD:
+        return True
+    found = driver.stream_in_order(device.context, handle)
+    if found is None:
+        raise ValueError(
+            f"{name}: {handle:#x} is no stream of {device}: it has been destroyed, or never was one. Pass the handle of "
+            "a stream that its library keeps alive"
+        )
+    return bool(found)
 
 
 def _require(name: str, value: Any, kind: type) -> None:

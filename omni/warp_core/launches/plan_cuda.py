@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..arrays import dlpack
+from ..arrays import cuda_interface, dlpack
 from ..arrays.array import array
 from ..compiler import Artifact
 from ..devices import cuda_capture, cuda_memory, descriptor_memory
@@ -202,9 +202,8 @@ def shared_array(value: Any, t: Any, device: Any) -> Any:
         return NotImplemented
     if _native.exchange.has_table(value):
         return dlpack.import_dlpack(array, value, python_type(t.dtype))
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        return dlpack.import_cuda_array_interface(array, value, interface, python_type(t.dtype), device)
+    if getattr(value, "__cuda_array_interface__", None) is not None:
+        return cuda_interface.import_cuda_array_interface(array, value, python_type(t.dtype), device)
     if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
         return NotImplemented
     kind, _ = value.__dlpack_device__()

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 import numpy as np
 
 from .. import _native, config
-from ..arrays import dlpack
+from ..arrays import cuda_interface, dlpack
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..codegen.target import GpuOptions, cuda, host
@@ -482,6 +482,13 @@ def shared_array(value: Any, t: Array) -> Any:
         if made.ndim != t.ndim:
             raise TypeError(f"expected {spell(t)}, got data of shape {tuple(value.shape)}")
         return made
+    if hasattr(value, "__cuda_array_interface__") and not hasattr(value, "__array_interface__"):
+        number = cuda_interface.gpu_of(value)
+        where = "cuda" if number is None else f"cuda:{number}"
+        raise ValueError(
+            f"the {type(value).__name__} is in the memory of a GPU, but the launch is on the CPU: launch with "
+            f'device="{where}", or pass a copy on the CPU'
+        )
     if hasattr(value, "__wc_type__") or not any(hasattr(value, x) for x in ("__array_interface__", "__array__")):
         return NotImplemented
     memory = np.asarray(value)

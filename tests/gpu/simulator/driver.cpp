@@ -436,11 +436,15 @@ API cuStreamWaitEvent(void* p, void* e, unsigned) {
     return kSuccess;
 }
 API cuStreamGetFlags(void* p, unsigned* out) {
-    *out = stream_of(p)->apart;
+    Stream* s = stream_of(p);
+    if (!s) return kInvalidHandle;
+    *out = s->apart;
     return kSuccess;
 }
 API cuStreamGetPriority(void* p, int* out) {
-    *out = stream_of(p)->priority;
+    Stream* s = stream_of(p);
+    if (!s) return kInvalidHandle;
+    *out = s->priority;
     return kSuccess;
 }
 API cuEventCreate(void** out, unsigned flags) {

@@ -76,6 +76,7 @@ API cuStreamEndCapture(void* p, void** out) {
 }
 API cuStreamIsCapturing(void* p, int* out) {
     Stream* s = stream_of(p);
+    if (!s && !current.empty()) return kInvalidHandle;
     *out = s && s->capture ? s->capture->broken ? 2 : 1 : 0;
     if (s && s == &s->device->null)  // refused, but the capture goes on
         for (Stream* other : s->device->streams)
@@ -98,7 +99,7 @@ API cuStreamGetCaptureInfo_v2(void* p, int* status, uint64_t* id, void** graph, 
 API cuStreamUpdateCaptureDependencies(void* p, void** nodes, size_t count, unsigned flags) {
     ENTER(cuStreamUpdateCaptureDependencies);
     Stream* s = stream_of(p);
-    if (!s->capture) return kIllegalState;
+    if (!s || !s->capture) return kIllegalState;
     if (flags & 1) s->front.clear();
     for (size_t i = 0; i < count; ++i) s->front.insert(static_cast<Node*>(nodes[i]));
     return kSuccess;

@@ -333,9 +333,15 @@ int fails(const char* call) {
     return code;
 }
 
-// Of a handle: 0 and 1 are the null stream of the current context, 2 is that of the thread.
+// Of a handle: 0 and 1 are the null stream of the current context, 2 is that of the thread. Null for one that was
+// destroyed, or never was one.
 Stream* stream_of(void* s) {
-    if (reinterpret_cast<uintptr_t>(s) > 2) return static_cast<Stream*>(s);
+    if (reinterpret_cast<uintptr_t>(s) > 2) {
+        std::lock_guard guard(lock);
+        for (Device* d : devices)
+            if (d->streams.count(static_cast<Stream*>(s))) return static_cast<Stream*>(s);
+        return nullptr;
+    }
     if (current.empty()) return nullptr;
     return reinterpret_cast<uintptr_t>(s) == 2 ? &current.back()->per_thread : &current.back()->null;
 }
@@ -355,7 +361,7 @@ int refuse_in_capture(Device* d) {
 
 // Whether work can be given to a stream.
 int usable(Stream* s) {
-    if (!s) return kInvalidContext;
+    if (!s) return current.empty() ? kInvalidContext : kInvalidHandle;
     if (s->capture && s->capture->broken) return kCaptureInvalidated;
     int code = kSuccess;
     if (s == &s->device->null)
