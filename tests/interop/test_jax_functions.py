@@ -154,7 +154,7 @@ def test_from_jax_shows_memory_and_keeps_it():
 def test_from_jax_refuses(given, dtype, error, text):
     with pytest.raises(error, match=text):
         wp.from_jax(given, dtype=dtype)
-    with pytest.raises(TypeError, match="outside of them"):
+    with pytest.raises(TypeError, match="return the value from the traced function"):
         jax.jit(lambda x: wp.from_jax(x))(a)
 
 
@@ -231,3 +231,55 @@ def test_ten_thousand_conversions_leak_nothing():
 
     before = convert(500)
     assert convert(10_000) - before < 50_000  # kilobytes; copies would take 20 million
+
+
+def deleted():
+    x = jnp.zeros(3)
+    x.delete()
+    return x
+
+
+def leaked():
+    found = []
+    jax.jit(lambda x: (found.append(x), x)[1])(jnp.zeros(3))
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (leaked, TypeError, "it is traced by JAX and has no memory: call the kernel through wp.jax_kernel"),
+        (deleted, ValueError, "it has no memory, as JAX has deleted it"),
+        (
+            lambda: jax.random.key(0),
+            TypeError,
+            r"it holds random keys of JAX, key<fry>: pass .*jax.random.key_data\(x\)",
+        ),
+    ],
+)
+def test_values_without_memory_for_kernels(value, error, text):
+    x = value()
+    with pytest.raises(error, match=f"from_jax: {text}"):
+        wp.from_jax(x)
+    for options in ({}, {"dtype": float}, {"copy": False}):
+        with pytest.raises(error, match=f"data: {text}"):
+            wp.array(x, **options)
+    with pytest.raises(error, match=r"argument `a` cannot be used: .*(jax.random.key_data|it is traced|it has no mem)"):
+        wp.launch(scale, dim=3, inputs=[x, 2.0, wp.zeros(3)])
+
+
+def test_traced_values_in_arrays_and_launches():
+    for call in (wp.array, wp.from_jax, lambda x: wp.launch(scale, dim=3, inputs=[x, 2.0, wp.zeros(3)])):
+        for transform in (jax.jit, jax.vmap, lambda f: jax.grad(lambda x: f(x).numpy().sum())):
+            with pytest.raises(TypeError, match=r"it is traced by JAX and has no memory.* wp.jax_kernel"):
+                transform(call)(jnp.zeros(3))
+
+
+def test_a_kernel_names_the_argument_without_memory():
+    f = wp.jax_kernel(scale)
+    with pytest.raises(
+        TypeError, match=r"argument `a`: it holds random keys of JAX, key<fry>: pass .*jax.random.key_data\(x\)"
+    ):
+        f(jax.random.split(jax.random.key(0), 3), 2.0)
+    with pytest.raises(ValueError, match="kernel `scale`: argument `a`: it has no memory, as JAX has deleted it"):
+        f(deleted(), 2.0)

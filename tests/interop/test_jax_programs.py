@@ -289,10 +289,12 @@ DEVICES = """
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.experimental.multihost_utils import process_allgather
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+import omni.warp_core as wp
 from tests.interop.jax_versions import shard_map
 from tests.interop.test_jax_programs import jax_kernel, scale
 
@@ -307,6 +309,9 @@ sharded = jax.make_array_from_single_device_arrays(numbers.shape, sharding, part
 found = shard_map(lambda a: double(a, 2.0)[0], mesh=mesh, in_specs=(P("x"),), out_specs=P("x"))(sharded)
 assert np.array_equal(process_allgather(found, tiled=True), 2 * numbers)
 assert len(found.addressable_shards) == count
+for call in (wp.from_jax, wp.from_dlpack, lambda a: wp.launch(scale, dim=20, inputs=[a, 2.0, wp.zeros(20)])):
+    with pytest.raises(ValueError, match="it is in 4 shards here, each with memory of its own: pass the parts"):
+        call(sharded)
 rows = jnp.arange(12.0).reshape(count, 3)
 assert np.array_equal(jax.pmap(lambda a: double(a, 2.0)[0])(rows), 2 * rows)
 print("fine")

@@ -143,13 +143,18 @@ def test_memory_outlives_either_side():
             TypeError,
             "do not support numbers of complex64",
         ),
-        (lambda: wp.from_torch(torch.zeros(2, 2).to_sparse()), RuntimeError, "doesn't have storage: .*sparse layout"),
-        (lambda: wp.from_torch(freed()), ValueError, "storage was freed"),
+        (lambda: wp.from_torch(torch.zeros(2, 2).to_sparse()), TypeError, r"t: it has the layout.*x.to_dense\(\)"),
+        (
+            lambda: wp.from_torch(freed(), return_ctype=True),
+            ValueError,
+            "t: it has no memory, as its storage was freed",
+        ),
+        (lambda: wp.from_torch(torch.zeros(3), grad=freed()), ValueError, "grad: it has no memory"),
         (lambda: wp.from_torch(torch.zeros(2, dtype=torch.float8_e5m2)), TypeError, "numbers of float8"),
         (
             lambda: torch.func.grad(lambda x: wp.from_torch(x).numpy().sum())(torch.zeros(2)),
-            RuntimeError,
-            r"a transform of torch.func.* wp.torch_kernel",
+            ValueError,
+            r"t: it is inside of a transform of torch.func.* wp.torch_kernel",
         ),
         (lambda: wp.from_torch(torch.zeros(1, 1, 1, 1, 1)), ValueError, "up to 4 dimensions"),
         (lambda: wp.from_torch(torch.zeros(2, dtype=torch.cfloat).conj().imag), ValueError, "resolve_neg"),
@@ -194,6 +199,18 @@ def test_descriptors_are_checked():
         with pytest.raises(TypeError, match="argument `x` expects an array of float32 with 1 dimension"):
             wp.launch(double, dim=3, inputs=[wp.from_torch(wrong, return_ctype=True)])
     x = wp.zeros(4, dtype=float, requires_grad=True)
+    for move in (
+        lambda t: t.resize_(10_000),
+        lambda t: t.untyped_storage().resize_(0),
+        lambda t: t.set_(torch.ones(3)),
+    ):
+        t = torch.zeros(3)
+        found = wp.from_torch(t, return_ctype=True)
+        move(t)
+        with pytest.raises(
+            ValueError, match=r"`x` is a descriptor whose tensor has got other memory .*: convert it again"
+        ):
+            wp.launch(double, dim=3, inputs=[found])
     with wp.Tape(), pytest.raises(TypeError, match=r"return_ctype=True.* wp.from_torch"):
         wp.launch(squares, dim=4, inputs=[wp.from_torch(torch.zeros(4), return_ctype=True), x])
 
@@ -202,13 +219,18 @@ def test_descriptors_are_checked():
     ("tensor", "error", "text"),
     [
         (lambda: torch.zeros(3, requires_grad=True), TypeError, r"requires a gradient.* wp.torch_kernel.*x.detach\(\)"),
-        (lambda: torch.zeros(3, device="meta"), ValueError, "meta"),
+        (lambda: torch.zeros(3, device="meta"), ValueError, "it is on the device meta, which has no memory: pass"),
         (lambda: torch.zeros(3, dtype=torch.float64), TypeError, "convert it"),
         (lambda: torch.zeros(3, dtype=torch.cfloat).conj().imag, ValueError, "resolve_neg"),
-        (lambda: torch.zeros(3, 3).to_sparse(), ValueError, "sparse layout .* wp.torch_kernel"),
-        (freed, ValueError, "storage was freed"),
+        (lambda: torch.zeros(3, 3).to_sparse(), TypeError, r"it has the layout torch.sparse_coo.*x.to_dense\(\)"),
+        (lambda: torch.zeros(3, 3).to_sparse_csr(), TypeError, "it has the layout torch.sparse_csr"),
+        (lambda: torch.zeros(3).to_mkldnn(), TypeError, r"it has the layout torch._mkldnn.*x.to_dense\(\)"),
+        (lambda: torch.quantize_per_tensor(torch.zeros(3), 0.1, 0, torch.qint8), TypeError, r"x.dequantize\(\)"),
+        (lambda: torch.nested.nested_tensor([torch.zeros(3), torch.zeros(2)]), TypeError, r"nested.*x.unbind\(\)"),
+        (freed, ValueError, "it has no memory, as its storage was freed"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of layouts that may change
 def test_launches_say_which_tensor_does_not_fit(tensor, error, text):
     with pytest.raises(error, match=rf"kernel `double`: argument `x` .*{text}") as raised:
         wp.launch(double, dim=3, inputs=[tensor()])
@@ -226,8 +248,36 @@ def test_tensors_that_require_a_gradient_are_taken_where_none_flows():
 def test_fake_tensors_are_refused():
     with torch._subclasses.FakeTensorMode():
         t = torch.zeros(3)
-        with pytest.raises((ValueError, TypeError, RuntimeError), match="argument `x`"):
+        with pytest.raises(ValueError, match=r"argument `x` .*it is a fake tensor.* wp.torch_kernel"):
             wp.launch(double, dim=3, inputs=[t])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's, of its own code
+@pytest.mark.parametrize("transform", [torch.func.vmap, torch.func.jvp], ids=["vmap", "jvp"])
+def test_transforms_hide_the_memory_of_tensors(transform):
+    def f(x):
+        wp.launch(double, dim=3, inputs=[x])
+        return x
+
+    x = torch.zeros(2, 3) if transform is torch.func.vmap else torch.zeros(3)
+    with pytest.raises(ValueError, match=r"argument `x` .*inside of a transform of torch.func.* wp.torch_kernel"):
+        transform(f, (x,), (x,)) if transform is torch.func.jvp else transform(f)(x)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, that it does not know native code
+def test_what_torch_compile_says_of_arrays():
+    """A plain launch ends the graph. With fullgraph=True torch's error names the function, and the way out."""
+
+    def f(x):
+        wp.launch(double, dim=3, inputs=[wp.from_torch(x)])
+        return x + 1.0
+
+    x = torch.ones(3)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"from_torch.*wp.torch_kernel"):
+        torch.compile(f, fullgraph=True, backend="eager")(x)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"omni.warp_core.*launch"):
+        torch.compile(lambda x: wp.launch(double, dim=3, inputs=[x]), fullgraph=True, backend="eager")(x)
+    assert torch.compile(f, backend="eager")(x).tolist() == [3.0] * 3
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 struct PyArray : Array {
     nb::object owner;                    // keeps the memory alive
+    PyObject* tensor = nullptr;          // of a descriptor: whose memory it is now, but need not stay; held by `owner`
     std::unique_ptr<int64_t[]> extents;  // as other libraries have borrowed them
 };
 

@@ -221,11 +221,13 @@ void bind_exports(nb::module_& m) {
     m.def("table", [] { return nb::steal(PyCapsule_New(&table, dlpack::kTableName, nullptr)); });
     m.def(
         "set_hooks",
-        [](nb::object exported, nb::object adopt, nb::object allocate, nb::object stream, nb::object check_untracked) {
-            exchange_hooks() = {std::move(exported), std::move(adopt), std::move(allocate), std::move(stream),
-                                std::move(check_untracked)};
+        [](nb::object exported, nb::object adopt, nb::object allocate, nb::object stream, nb::object check_untracked,
+           nb::object check_usable) {
+            exchange_hooks() = {std::move(exported), std::move(adopt),           std::move(allocate),
+                                std::move(stream),   std::move(check_untracked), std::move(check_usable)};
         },
-        nb::arg("exported"), nb::arg("adopt"), nb::arg("allocate"), nb::arg("stream"), nb::arg("check_untracked"));
+        nb::arg("exported"), nb::arg("adopt"), nb::arg("allocate"), nb::arg("stream"), nb::arg("check_untracked"),
+        nb::arg("check_usable"));
 }
 
 }  // namespace wc

@@ -11,6 +11,7 @@ struct ExchangeHooks {
     nb::object allocate;         // (shape, code, bits, device type, device id): a new array
     nb::object stream;           // (device id): the handle of the current stream
     nb::object check_untracked;  // (tensor that requires a gradient): raises if its library would miss it
+    nb::object check_usable;     // (tensor that gives no memory): raises if it is known why
 };
 
 ExchangeHooks& exchange_hooks();

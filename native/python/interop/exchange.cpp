@@ -86,23 +86,29 @@ void check_negative(const ForeignClass& cls, PyObject* object, const ForeignMemo
     if (!cls.is_neg || !may_be_negative(memory)) return;
     if (is_true(nb::steal(PyObject_VectorcallMethod(names().is_neg, &object, 1, nullptr))))
         raise(PyExc_ValueError,
-              "has its negative bit set, so that its memory holds the numbers with the wrong sign: "
+              "it has its negative bit set, so that its memory holds the numbers with the wrong sign: "
               "pass x.resolve_neg()");
 }
 
-// Throws if a function of a table has failed, whether or not it has said why.
-void check_result(bool is_done) {
+// Throws if a function of a table has failed, whether or not it has said why. `object` is the tensor.
+void check_result(bool is_done, nb::handle object) {
     if (is_done) return;
     if (!PyErr_Occurred()) raise(PyExc_BufferError, "the tensor's library gave no tensor, and no reason");
     nb::python_error error;
     if (!error.matches(PyExc_Exception)) throw error;
+    exchange_hooks().check_usable(object);
     std::string words = nb::str(error.value()).c_str();
-    words = words.substr(0, words.find('\n'));  // without the lines of C++ below
-    if (words.find("storage") != std::string::npos)
-        words +=
-            ": a transform of torch.func, a trace or a sparse layout hides its memory; call a kernel through "
-            "wp.torch_kernel";
-    raise(error.type().ptr(), words);
+    raise(error.type().ptr(), words.substr(0, words.find('\n')));  // without the lines of C++ below
+}
+
+bool has_elements(const ForeignMemory& m) {
+    const int ndim = std::min(m.ndim, ForeignMemory::kMost);
+    return std::find(m.shape, m.shape + ndim, 0) == m.shape + ndim;
+}
+
+// Raises for a tensor that has elements, but no memory for them, if its library can say why.
+void check_data(const ForeignMemory& memory, nb::handle object) {
+    if (!memory.data && has_elements(memory)) exchange_hooks().check_usable(object);
 }
 
 // Raises if the library would expect gradients of what is done with the tensor.
@@ -201,7 +207,7 @@ Misfit fit(const ForeignMemory& m, int dtype_id, int ndim, Array& out) {
     const Dtype& d = dtype(id);
     if (!shows(m.scalar, d.scalar)) return Misfit::Type;
     const int outer = m.ndim - d.rank;
-    const bool empty = std::any_of(m.shape, m.shape + m.ndim, [](int64_t n) { return n == 0; });
+    const bool empty = !has_elements(m);
     if (outer < 0) return Misfit::Components;
     if (Misfit why = check_components(m, d, outer, empty); why != Misfit::None) return why;
     if (outer > kMaxNdim) return Misfit::TooMany;
@@ -225,8 +231,9 @@ bool borrow(PyObject* object, ForeignMemory& out, bool checks_gradient) {
     if (!cls.table || !cls.table->borrow) return false;
     if (checks_gradient) check_gradient(cls, object);
     dlpack::Tensor tensor{};
-    check_result(cls.table->borrow(object, &tensor) == 0);
+    check_result(cls.table->borrow(object, &tensor) == 0, object);
     out = memory_of(tensor);
+    check_data(out, object);
     check_negative(cls, object, out);
     return true;
 }
@@ -288,8 +295,9 @@ Taken take_capsule(nb::handle capsule) {
 
 Taken take_object(const ForeignClass& cls, PyObject* object) {
     dlpack::Managed* managed = nullptr;
-    check_result(cls.table->from_object(object, &managed) == 0 && managed);
+    check_result(cls.table->from_object(object, &managed) == 0 && managed, object);
     Taken taken{loan_of(managed), memory_of(managed->tensor)};
+    check_data(taken.memory, object);
     taken.memory.read_only = managed->flags & dlpack::kReadOnly;
     check_negative(cls, object, taken.memory);
     return taken;
@@ -299,11 +307,19 @@ Taken take_any(nb::handle source) {
     if (PyCapsule_CheckExact(source.ptr()))
         return is_versioned(source) ? take_capsule<dlpack::Managed>(source) : take_capsule<dlpack::Unversioned>(source);
     const ForeignClass& cls = class_of(source.ptr());
-    if (!cls.table) raise(PyExc_TypeError, "source: the class has no __dlpack_c_exchange_api__");
+    if (!cls.table) raise(PyExc_TypeError, "the class has no __dlpack_c_exchange_api__");
     return take_object(cls, source.ptr());
 }
 
 }  // namespace
+
+bool has_moved(const PyArray& a) {
+    dlpack::Tensor now{};
+    if (class_of(a.tensor).table->borrow(a.tensor, &now) == 0)
+        return static_cast<std::byte*>(now.data) + now.offset != a.view.data;
+    PyErr_Clear();
+    return true;
+}
 
 nb::object held_tensor(PyObject* object) {
     const ForeignClass& cls = class_of(object);
@@ -324,21 +340,20 @@ void refuse_misfit(Misfit why, const ForeignMemory& m, int dtype_id) {
     std::string wanted = dtype_id < 0 ? "" : dtype(dtype_id).display;
     switch (why) {
         case Misfit::Type:
-            if (wanted.empty()) raise(PyExc_TypeError, "source: arrays do not support numbers of " + found);
+            if (wanted.empty()) raise(PyExc_TypeError, "arrays do not support numbers of " + found);
             [[fallthrough]];
         case Misfit::Components:
         case Misfit::Dimensions:
             raise(PyExc_TypeError,
-                  "source: expected elements of " + wanted + ", got " + found + " of shape " + m.shape_words());
+                  "expected elements of " + wanted + ", got " + found + " of shape " + m.shape_words());
         case Misfit::NotDense:
-            raise(PyExc_ValueError, "source: the components of an element must be contiguous, as after .contiguous()");
+            raise(PyExc_ValueError, "the components of an element must be contiguous, as after .contiguous()");
         case Misfit::NotAligned:
-            raise(PyExc_ValueError, "source: the memory is not aligned to its " + found + "; pass a copy");
+            raise(PyExc_ValueError, "the memory is not aligned to its " + found + "; pass a copy");
         case Misfit::NoData:
-            raise(PyExc_ValueError,
-                  "source: has no data: its storage was freed, or it is traced by torch.compile or on the device meta");
+            raise(PyExc_ValueError, "it has elements, but no memory for them");
         case Misfit::TooMany:
-            raise(PyExc_ValueError, "source: arrays have up to 4 dimensions, got " + m.shape_words());
+            raise(PyExc_ValueError, "arrays have up to 4 dimensions, got " + m.shape_words());
         case Misfit::None:
             break;
     }
@@ -361,14 +376,15 @@ nb::tuple take(nb::handle made, nb::handle source, int dtype_id) {
     return found;
 }
 
-// A bare array over the memory of a tensor, which it holds. Who resizes the tensor meanwhile moves its memory away.
+// A bare array over the memory of a tensor, which it holds. Launches look whether the tensor still has that memory.
 nb::object describe_tensor(nb::handle tensor, int dtype_id, nb::handle gradient) {
     ForeignMemory memory;
     Descriptor made;
-    if (!borrow(tensor.ptr(), memory, false)) raise(PyExc_TypeError, "source: the class has no table of DLPack");
+    if (!borrow(tensor.ptr(), memory, false)) raise(PyExc_TypeError, "the class has no table of DLPack");
     if (Misfit why = fit(memory, dtype_id, -1, made); why != Misfit::None) refuse_misfit(why, memory, dtype_id);
     made.device = device_number(memory.device);
     made.owner = nb::borrow(tensor);
+    made.tensor = tensor.ptr();
     if (const PyArray* grad = as_array(gradient.ptr())) {
         made.view.grad = grad->view.data;
         made.owner = nb::make_tuple(tensor, gradient);
@@ -384,7 +400,7 @@ nb::tuple device_of(nb::handle capsule) {
 
 uintptr_t stream_of(nb::handle source, int type, int id) {
     void* stream = nullptr;
-    check_result(class_of(source.ptr()).table->current_stream(type, id, &stream) == 0);
+    check_result(class_of(source.ptr()).table->current_stream(type, id, &stream) == 0, source);
     return reinterpret_cast<uintptr_t>(stream);
 }
 
@@ -393,7 +409,7 @@ nb::object give(nb::handle cls, nb::handle array) {
     const ForeignClass& found = class_at(reinterpret_cast<PyTypeObject*>(cls.ptr()));
     if (!found.table) raise(PyExc_TypeError, "the class has no __dlpack_c_exchange_api__");
     void* made = nullptr;
-    check_result(found.table->to_object(managed_of(array.ptr()), &made) == 0 && made);
+    check_result(found.table->to_object(managed_of(array.ptr()), &made) == 0 && made, array);
     return nb::steal(static_cast<PyObject*>(made));
 }
 

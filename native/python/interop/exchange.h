@@ -36,6 +36,9 @@ Misfit fit(const ForeignMemory& memory, int dtype_id, int ndim, Array& out);
 // there is no such table. Raises the library's errors, and TypeError for a tensor whose gradient would be lost.
 bool borrow(PyObject* object, ForeignMemory& out, bool checks_gradient = true);
 
+// Whether the tensor of a descriptor has got other memory since, as by resize_(), or none.
+bool has_moved(const PyArray& a);
+
 // An object that keeps the memory of a tensor where it is; invalid for objects without a table.
 nb::object held_tensor(PyObject* object);
 

@@ -138,6 +138,9 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
     if (a->device != device_id) refuse(PyExc_ValueError, index, apart_words(a->device, device_id));
     if (p.writable && a->flags & kReadOnly)
         refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
+    if (a->tensor && has_moved(*a))
+        refuse(PyExc_ValueError, index,
+               "is a descriptor whose tensor has got other memory since, as by resize_(): convert it again");
     std::memcpy(to, &a->view, sizeof(wc_array));
     strided |= !a->inner_contiguous;
 }
@@ -173,7 +176,7 @@ bool Plan::borrow_tensor(size_t index, PyObject* value, ForeignMemory& memory) c
         if (!e.matches(PyExc_Exception)) throw;
         nb::object kind = e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError) ? nb::borrow(e.type())
                                                                                     : nb::borrow(PyExc_ValueError);
-        refuse(kind.ptr(), index, nb::str(e.value()).c_str());
+        refuse(kind.ptr(), index, std::string("cannot be used: ") + nb::str(e.value()).c_str());
     }
 }
 
@@ -199,9 +202,7 @@ void Plan::refuse_memory(size_t index, const ForeignMemory& memory, Misfit why) 
     const ParamSpec& p = params[index];
     if (why == Misfit::NotAligned) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");
     if (why == Misfit::NoData)
-        refuse(PyExc_ValueError, index,
-               "has no data, as its storage was freed, or it is traced by torch.compile or on the device meta: call "
-               "the kernel through wp.torch_kernel");
+        refuse(PyExc_ValueError, index, "cannot be used: it has elements, but no memory for them");
     bool same = memory.scalar == p.dtype->scalar;
     bool convertible = memory.scalar.kind != Kind::None && !same && memory.ndim == p.ndim + p.dtype->rank;
     refuse(PyExc_TypeError, index,

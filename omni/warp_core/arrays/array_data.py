@@ -16,7 +16,8 @@ from ..dispatch.operation import refuse
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
-from . import keepalive
+from ..late_bound import late
+from . import dlpack, keepalive
 from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
@@ -131,9 +132,21 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):
             return np.asarray(data, dtype=numpy_dtype)
-    except (TypeError, ValueError, OverflowError) as e:
+    except Exception as e:
+        _explain(data, e)
         what = f"{wanted.name} elements" if wanted else "an array"
         raise ValueError(f"data: cannot make {what} from this {type(data).__name__}: {e}") from None
+
+
+def _explain(data: Any, error: Exception) -> None:
+    """Raise a better error than NumPy's for data of other libraries. Any error of another kind is raised again."""
+    if hasattr(data, "__array__"):
+        try:
+            late("check_usable")(data)
+        except (TypeError, ValueError) as why:
+            raise dlpack.named("data", why) from None
+    if not isinstance(error, (TypeError, ValueError, OverflowError)):
+        raise error
 
 
 def _plain_numbers(numbers: np.ndarray, wanted: Element) -> np.ndarray:

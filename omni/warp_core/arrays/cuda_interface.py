@@ -128,7 +128,9 @@ class _Reader:
         if 0 in shape:
             return
         if pointer == 0:
-            raise ValueError(f"{self.name} has no data: its address is 0, but its shape {shape} has elements: pass memory")
+            raise ValueError(
+                f"{self.name} has no data: its address is 0, but its shape {shape} has elements: pass memory"
+            )
         low, high = layouts.span(shape, strides, dtype.itemsize)
         if pointer + low < 0 or pointer + high > 2**64:
             raise ValueError(f"{self.name} has shape={shape} and strides={strides}, which no memory can hold")
@@ -140,7 +142,7 @@ class _Reader:
 def shown(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
     """Data for an array: one over the memory of `data` if only DLPack or CUDA's interface leads there, else `data`."""
     if _native.exchange.has_table(data) or (hasattr(data, "__dlpack__") and not _is_for_numpy(data)):
-        return dlpack.import_dlpack(kind, data)
+        return dlpack.import_dlpack(kind, data, name="data")
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
         return over(kind, data, dtype, device)
     return data

@@ -124,8 +124,10 @@ def _copy(a: Any, device: Any) -> Any:
     return made
 
 
-def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
+def import_dlpack(kind: Any, source: Any, dtype: Any = None, name: str = "source") -> Any:
     """An array, of the class `kind`, over the memory that an object or a capsule of DLPack offers.
+
+    `name` is that of the argument in errors; empty if the caller adds it.
 
     Raises:
         BufferError: the capsule cannot be used.
@@ -136,12 +138,15 @@ def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
     wanted = -1 if dtype is None else element_of(dtype).id
     found = source
     by_table = _native.exchange.has_table(source)
-    if not by_table and hasattr(source, "__dlpack__"):
-        found = _ask(source)
-    elif by_table and hasattr(source, "detach"):
-        found = source.detach()  # keeps the memory, where `t.data = u` or `module.double()` gives a tensor another
     made = kind.__new__(kind)
-    number, where, ordinal = _native.exchange.take(made, found, wanted)
+    try:
+        if not by_table and hasattr(source, "__dlpack__"):
+            found = _ask(source)
+        elif by_table and hasattr(source, "detach"):
+            found = source.detach()  # keeps the memory, where `t.data = u` or `module.double()` gives a tensor another
+        number, where, ordinal = _native.exchange.take(made, found, wanted)
+    except (TypeError, ValueError, BufferError) as why:
+        raise named(name, why) from None
     if where != HOST:
         _device(where, ordinal)
     made._element = _elements.get(number) or _element_of_id(number)
@@ -149,6 +154,12 @@ def import_dlpack(kind: Any, source: Any, dtype: Any = None) -> Any:
     if by_table and where not in (HOST, PINNED) and capture.gpu() is None:
         wait_for(made.device, _native.exchange.stream_of(source, where, ordinal) or LEGACY)
     return made
+
+
+def named(name: str, why: Exception) -> Exception:
+    """An error with the name of the argument before its words."""
+    kind = next(k for k in (TypeError, ValueError, BufferError) if isinstance(why, k))
+    return kind(f"{name}: {why}" if name else str(why))
 
 
 def _device(kind: int, ordinal: int) -> Any:
@@ -161,7 +172,8 @@ def _device(kind: int, ordinal: int) -> Any:
 
 def _ask(source: Any) -> Any:
     """The capsule of an object, whose memory the current stream will use. For a graph there is nothing to wait for."""
-    _check_has_memory(source)
+    if type(source).__module__.startswith("jax"):  # whose own errors name no way out
+        late("check_usable")(source)
     kind, ordinal = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (HOST, 0)
     device = _device(int(kind), int(ordinal or 0))
     stream = None if device.is_cpu else -1 if capture.gpu() is not None else handle_of(device)
@@ -169,19 +181,6 @@ def _ask(source: Any) -> Any:
         return source.__dlpack__(stream=stream, max_version=(1, _NEWEST))
     except TypeError:  # it is of a version before 1.0
         return source.__dlpack__(stream=stream) if stream is not None else source.__dlpack__()
-
-
-def _check_has_memory(source: Any) -> None:
-    """Raise TypeError or ValueError for values of JAX without memory, whose own errors name no way out."""
-    if not type(source).__module__.startswith("jax"):
-        return
-    if type(source).__name__.endswith("Tracer"):
-        raise TypeError(
-            "it is traced by JAX and has no memory: call the kernel through wp.jax_kernel, or launch it outside of the "
-            "traced function"
-        )
-    if source.is_deleted():
-        raise ValueError("it has no memory, as JAX has deleted it or donated it to a function: pass a live array")
 
 
 _elements: dict[int, Element] = {}  # by the native number of the type
@@ -226,5 +225,8 @@ def install(kind: Any) -> None:
     def check_untracked(tensor: Any) -> None:
         late("check_untracked")(tensor)
 
-    _native.exchange.set_hooks(_exported, adopt, allocate, stream, check_untracked)
+    def check_usable(tensor: Any) -> None:
+        late("check_usable")(tensor)
+
+    _native.exchange.set_hooks(_exported, adopt, allocate, stream, check_untracked, check_usable)
     kind.__dlpack_c_exchange_api__ = _native.exchange.table()

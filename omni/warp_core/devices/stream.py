@@ -146,8 +146,8 @@ def follows_null_stream(name: str, device: Any, handle: int) -> bool:
     found = driver.stream_in_order(device.context, handle)
     if found is None:
         raise ValueError(
-            f"{name}: {handle:#x} is no stream of {device}: it has been destroyed, or never was one. Pass the handle of "
-            "a stream that its library keeps alive"
+            f"{name}: {handle:#x} is no stream of {device}: it has been destroyed, or never was one. Pass the handle "
+            "of a stream that its library keeps alive"
         )
     return bool(found)
 

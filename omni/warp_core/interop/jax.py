@@ -9,12 +9,14 @@ import numpy as np
 
 from .. import _native
 from ..arrays.array import array
+from ..arrays.dlpack import named
 from ..arrays.dtypes import Element, element, element_of, scalar_of_numpy
 from ..arrays.factories import from_dlpack
 from ..devices.device import Device, get_device
 from ..lang.types import BF16, Scalar
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
+from .foreign_values import check_usable
 from .jax_dtypes import jax_dtype
 
 __all__ = ["device_from_jax", "device_to_jax", "dtype_from_jax", "dtype_to_jax", "from_jax", "to_jax"]
@@ -32,7 +34,7 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
 
     Raises:
         TypeError: `jax_array` is not an array of JAX, or is traced, or has another type of numbers than the elements.
-        ValueError: It is in several shards.
+        ValueError: It is in several shards, or JAX has deleted it.
 
     >>> import jax.numpy as jnp                                                       # doctest: +SKIP
     >>> wp.from_jax(jnp.ones((4, 3)), dtype=wp.vec3).shape                            # doctest: +SKIP
@@ -40,19 +42,12 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
     """
     import jax
 
-    if isinstance(jax_array, jax.core.Tracer):
-        raise TypeError(
-            f"from_jax: got {jax_array!r}, which jax.jit, grad or vmap trace. It has no memory to share: "
-            "launch kernels in traced functions by wp.jax_kernel, or convert the result outside of them"
-        )
     if not isinstance(jax_array, jax.Array):
         raise TypeError(f"from_jax: expected an array of JAX, got {type(jax_array).__name__}")
-    shards = jax_array.addressable_shards
-    if len(shards) != 1 or not jax_array.is_fully_addressable:
-        raise ValueError(
-            f"from_jax: the array is in {len(shards)} shards here, each with memory of its own: convert "
-            "[shard.data for shard in x.addressable_shards], or launch kernels on shards with jax.shard_map"
-        )
+    try:
+        check_usable(jax_array)
+    except (TypeError, ValueError) as why:
+        raise named("from_jax", why) from None
     jax_array.block_until_ready()
     if device_from_jax(next(iter(jax_array.devices()))).is_cuda:
         return from_dlpack(jax_array, dtype)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..arrays.dlpack import named
 from ..devices.device import CPU
 from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import ScalarArrays
@@ -15,6 +16,7 @@ from ..launches.launch import block_dim_for
 from ..tape import launch_vjp
 from . import call_signature
 from .call_signature import Parameter, Signature
+from .foreign_values import check_numbers
 from .jax_calls import packed_value
 from .jax_dtypes import jax_dtype
 from .jax_primitives import primitives
@@ -218,6 +220,11 @@ def read_argument(signature: Signature, p: Parameter, x: Any) -> Argument:
             "wp.to_jax for an array of this package"
         )
     wanted = jax_dtype(p.type.dtype)  # type: ignore[attr-defined]
+    if not isinstance(x, (jax.core.Tracer, np.ndarray)) and (x.dtype != wanted or x.is_deleted()):
+        try:
+            check_numbers(x)
+        except (TypeError, ValueError) as why:
+            raise named(where, why) from None
     if x.dtype != wanted:
         raise TypeError(
             f"{where}: expected elements of {wanted}, got {x.dtype}: convert it with .astype({str(wanted)!r})"

@@ -70,9 +70,9 @@ def array_of(
     wanted = grad is None and (library.requires_grad(t) if requires_grad is None else requires_grad)
     if return_ctype:
         return _descriptor(library, t, dtype, wanted, grad)
-    made = dlpack.import_dlpack(array, t, dtype)
+    made = dlpack.import_dlpack(array, t, dtype, "t")
     if grad is not None:
-        made.grad = grad if isinstance(grad, array) else dlpack.import_dlpack(array, grad, made.dtype)
+        made.grad = grad if isinstance(grad, array) else dlpack.import_dlpack(array, grad, made.dtype, "grad")
     elif wanted:
         _share_gradient(library, t, made)
     if retain_grad:
@@ -104,10 +104,13 @@ def _descriptor(library: Library, t: Any, dtype: Any, wanted: bool, grad: Any) -
         grad = library.attached_gradient(t)
         if grad is None:
             grad = library.zeros_like(t)
-    if grad is None:
-        return _native.exchange.describe_tensor(t, number)
-    shown = grad if isinstance(grad, array) else _native.exchange.describe_tensor(grad, number)
-    found = _native.exchange.describe_tensor(t, number, shown)
+    try:
+        if grad is None:
+            return _native.exchange.describe_tensor(t, number)
+        shown = grad if isinstance(grad, array) else _native.exchange.describe_tensor(grad, number)
+        found = _native.exchange.describe_tensor(t, number, shown)
+    except (TypeError, ValueError, BufferError) as why:
+        raise dlpack.named("t", why) from None
     if (found.shape, found.strides) != (shown.shape, shown.strides):
         raise ValueError(f"grad: expected shape {found.shape} and strides {found.strides}, got those of {shown.shape}")
     return found

@@ -298,3 +298,15 @@ def stream_to_torch(stream_or_device: Any = None) -> Any:
 def _require_cuda(device: Device) -> None:
     if not device.is_cuda:
         raise RuntimeError("stream_or_device: the CPU has no streams; pass a CUDA device or stream")
+
+
+def _end_graphs(function: Any) -> None:
+    """Let torch.compile end its graph at a call, as it cannot trace native code; with fullgraph=True it says why."""
+    function._torchdynamo_disable = True
+    function._torchdynamo_disable_msg = (
+        "arrays share memory, which traced tensors do not have: call the kernel through wp.torch_kernel"
+    )
+
+
+_end_graphs(from_torch)
+_end_graphs(to_torch)

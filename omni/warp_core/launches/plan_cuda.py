@@ -201,7 +201,7 @@ def shared_array(value: Any, t: Any, device: Any) -> Any:
     if not isinstance(t, Array):
         return NotImplemented
     if _native.exchange.has_table(value):
-        return dlpack.import_dlpack(array, value, python_type(t.dtype))
+        return dlpack.import_dlpack(array, value, python_type(t.dtype), name="")
     if getattr(value, "__cuda_array_interface__", None) is not None:
         return cuda_interface.import_cuda_array_interface(array, value, python_type(t.dtype), device)
     if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
@@ -209,7 +209,7 @@ def shared_array(value: Any, t: Any, device: Any) -> Any:
     kind, _ = value.__dlpack_device__()
     if kind not in (dlpack.CUDA, dlpack.MANAGED):
         return NotImplemented
-    return dlpack.import_dlpack(array, value, python_type(t.dtype))
+    return dlpack.import_dlpack(array, value, python_type(t.dtype), name="")
 
 
 def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> list[tuple[int, int]]:

@@ -478,7 +478,7 @@ def shared_array(value: Any, t: Array) -> Any:
         ValueError: it cannot be used in place.
     """
     if dlpack.has_data(value) and not hasattr(value, "__array_interface__"):
-        made = dlpack.import_dlpack(array, value, python_type(t.dtype))
+        made = dlpack.import_dlpack(array, value, python_type(t.dtype), name="")
         if made.ndim != t.ndim:
             raise TypeError(f"expected {spell(t)}, got data of shape {tuple(value.shape)}")
         return made
