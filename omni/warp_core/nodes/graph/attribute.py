@@ -15,7 +15,7 @@ from ..ogn.ogn_spec import AttributeSpec
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, converter, is_unchanged, unconverted, zero
 from ..values.bundles import merged
-from ..values.device_values import DeviceValue
+from ..values.device_values import DeviceValue, known, on_cpu
 
 if TYPE_CHECKING:
     from .node_graph import Node
@@ -141,8 +141,7 @@ class Attribute:
     @property
     def value(self) -> Value:
         """The value in its canonical form. One that lies on a device is copied."""
-        value = self._value
-        return value.numbers() if type(value) is DeviceValue else value
+        return on_cpu(self._value)
 
     @value.setter
     def value(self, value: Value) -> None:
@@ -163,8 +162,16 @@ class Attribute:
 
     def set_if_changed(self, value: Value) -> None:
         """Store a value; nodes after this one only notice when it differs from the last."""
-        if not is_unchanged(self._value, value):
+        if not is_unchanged(known(self._value), value):
             self.set(value)
+
+    def hold(self, value: DeviceValue) -> None:
+        """Hold the same numbers on a device, too, as do the attributes that they came from."""
+        before = self._value
+        attribute: Attribute | None = self
+        while attribute is not None and attribute._value is before:
+            attribute._value = value
+            attribute = attribute.source
 
     def pull(self) -> None:
         """Take over the value of the source if it moved, through a chain of connected inputs if there is one.

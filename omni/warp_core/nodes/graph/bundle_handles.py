@@ -62,7 +62,7 @@ class ItemHandle:
         else:
             owner = self._bundle.current("attributes")[self.name]
             metadata = {**owner.metadata, self._field: item}
-            self._bundle.put("attributes", self.name, Item(owner.type, owner.value, metadata))
+            self._bundle.put("attributes", self.name, Item(owner.type, owner.held, metadata))
 
     def get_name(self) -> str:
         """Return the name."""
@@ -81,7 +81,7 @@ class ItemHandle:
 
     def size(self) -> int:
         """Return the number of elements of an array, 1 for other values."""
-        return len(self._item.value) if self._item.type.is_array else 1
+        return len(self._item.held) if self._item.type.is_array else 1
 
     def get(self, on_gpu: bool = False) -> Value:
         """Return the value; an array is read-only."""
@@ -310,8 +310,8 @@ class BundleHandle:
 
 def _without_writers(item: Item) -> Item:
     """Return an item whose array is read-only."""
-    value = frozen(item.value)
-    return item if value is item.value else Item(item.type, value, item.metadata)
+    value = frozen(item.held)
+    return item if value is item.held else Item(item.type, value, item.metadata)
 
 
 class BundleChanges:

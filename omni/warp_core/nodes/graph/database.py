@@ -12,7 +12,7 @@ import numpy as np
 
 from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
-from ..values.attribute_values import Value, ValueTypeError, coerce
+from ..values.attribute_values import Value, ValueTypeError, coerce, converter, unconverted
 from ..values.device_values import DeviceValue
 from .attribute import Attribute, GraphError
 from .bundle_handles import BundlePorts
@@ -56,7 +56,7 @@ def _store(attribute: Attribute, value: Any) -> None:
     if attribute.type.is_execution:
         attribute.value = int(value)
         return
-    if type(value) is DeviceValue and value.kind == attribute.resolved:
+    if type(value) is DeviceValue and converter(value.kind, attribute.resolved) is unconverted:
         attribute.set(value)
         return
     try:

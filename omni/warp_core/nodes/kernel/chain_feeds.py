@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ...lang.values.type_registry import python_type
 from ..graph.attribute import Attribute
 from ..values.attribute_values import same
 from .kernel_bindings import Binding
 from .kernel_run import Run
-from .kernel_types import as_array, as_numbers, as_scalar
+from .kernel_types import as_scalar
+from .placement import elements, placed
 
 
 @dataclass
@@ -65,6 +67,7 @@ class Target:
 class ArgumentFeed(Feed):
     """A number or an array that recorded launches take, all in one form."""
 
+    run: Run
     binding: Binding
     shape: tuple[int, ...]  # of the array in the kernel
     count: int  # of its elements in the attribute
@@ -80,18 +83,16 @@ class ArgumentFeed(Feed):
         if not binding.rank:
             argument = as_scalar(value, binding.attribute, binding.type)
         elif len(value) == self.count:
-            argument = self._array(value)
+            device, element = self.run.program.request.device, python_type(binding.element)
+            placed_array = placed(self.attribute, binding.attribute, device, self.run.values.timing)
+            argument = elements(placed_array, element, self.shape)
         else:
             return False
         if argument is not self.argument:
             for target in self.targets:
                 target.set(argument)
-        self.value, self.argument = value, argument
+        self.value, self.argument = self.attribute.held, argument
         return True
-
-    def _array(self, value: Any) -> Any:
-        """Return an array of the kernel with the elements of a value."""
-        return as_array(as_numbers(value, self.binding.attribute), self.binding.element, self.shape)
 
 
 @dataclass
@@ -111,19 +112,17 @@ class LengthFeed(Feed):
 class StartFeed(Feed):
     """The first value of an array that the kernels write to, copied into its memory before each replay."""
 
-    memory: np.ndarray
-    is_array: bool
+    run: Run
+    binding: Binding
+    memory: Any
 
     may_have_changed = True
 
     def pass_on(self) -> bool:
         """See Feed."""
         self.attribute.pull()
+        self.run.memory.start(self.run.values, self.binding, (), self.memory)
         self.value = self.attribute.held
-        numbers = as_numbers(self.value, self.attribute.type) if self.is_array else self.value
-        if self.is_array and numbers.shape != self.memory.shape:
-            return False
-        self.memory[...] = numbers
         return True
 
 

@@ -1,7 +1,6 @@
 """The memory behind a node's arrays on a GPU. Arrays of nodes on one device are used where they lie.
 
-An array is copied to the device when its value was set anew on the CPU, and from it when a consumer asks for numbers
-(values/device_values.py). `Timing` counts both.
+placement.py copies inputs to the device. Outputs stay there until a consumer asks for numbers (values/device_values.py).
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from ..values.device_values import DeviceValue
 from .array_sizes import count_of
 from .kernel_bindings import Binding
 from .kernel_memory import check_filled, check_start
-from .kernel_types import as_array, as_numbers, as_scalar
+from .kernel_types import as_array, as_scalar
 from .node_values import NodeValues
+from .placement import elements, placed, placed_numbers, value_of
 
 
 class DeviceMemory:
     """Arrays that a node keeps on a device; the counterpart of `Memory`."""
 
     def __init__(self, device: str):
-        self.device, self._resident = device, str(wp.get_device(device))  # as in "cuda" and "cuda:0"
+        self.device = device
         self._outputs: dict[str, Any] = {}
         self._states: dict[str, Any] = {}
         self._authored: dict[str, np.ndarray] = {}
-        self._sent: dict[str, tuple[int, Any, Any]] = {}  # version and value of an input, and its copy
 
     def reset(self) -> None:
         """Let persistent arrays begin anew at the next run."""
@@ -47,12 +46,7 @@ class DeviceMemory:
     def view(self, memory: Any, binding: Binding, shape: tuple[int, ...]) -> Any:
         """The memory as an array of a kernel."""
         element = self.element(binding)
-        found = memory if memory.dtype is element else memory.view(element)
-        return found if tuple(found.shape) == shape else found.reshape(shape)
-
-    def is_resident(self, value: DeviceValue) -> bool:
-        """True if a value lies on this device."""
-        return str(value.array.device) == self._resident
+        return elements(memory, element, shape)
 
     def element(self, binding: Binding) -> Any:
         """The type of the elements of an array, as Python has it."""
@@ -68,23 +62,17 @@ class DeviceMemory:
         made = wp.clone(memory) if binding.state else memory
         timing = values.timing
         if binding.attribute.is_array:
-            return DeviceValue(made, binding.attribute, timing.count_download)
+            return value_of(made, binding.attribute, timing, is_reused=not binding.state)
         timing.count_download()
         return made.numpy()[0]
 
     def _input(self, values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> Any:
-        value = values.value(name)
+        value, kind = values.value(name), values.attributes.inputs[name]
         check_filled(values, name, binding, dims, len(value))
-        if isinstance(value, DeviceValue) and self.is_resident(value):
-            return value.array
-        version = values.version(name)
-        sent = self._sent.get(name)
-        if sent is None or version is None or sent[:2] != (version, id(value)):
-            numbers = as_numbers(value, values.attributes.inputs[name])
-            copy = as_array(np.ascontiguousarray(numbers), binding.element, (len(numbers),)).to(self.device)
-            values.timing.count_upload()
-            sent = self._sent[name] = (-1 if version is None else version, id(value), copy)
-        return sent[2]
+        holder = values.attribute(name)
+        if holder is None:
+            return placed_numbers(value, kind, self.device, values.timing)
+        return placed(holder, kind, self.device, values.timing)
 
     def _output(self, values: NodeValues, binding: Binding, dims: tuple[int, ...], read: list[Any]) -> Any:
         is_array = binding.attribute.is_array
@@ -92,15 +80,20 @@ class DeviceMemory:
         old = self._outputs.get(binding.key)
         if old is None or len(old) != count or any(isinstance(r, DeviceValue) and r.array is old for r in read):
             old = self._outputs[binding.key] = self._new(binding, count)
-        if not binding.source:
-            old.zero_()
-        elif is_array:
-            start = self._input(values, binding.source, binding, dims)
-            check_start(binding, len(start), count)
-            wp.copy(old, self.view(start, binding, (count,)))
+        if binding.source:
+            self.start(values, binding, dims, old)
         else:
-            old.fill_(as_scalar(values.value(binding.source), binding.attribute, binding.element))
+            old.zero_()
         return old
+
+    def start(self, values: NodeValues, binding: Binding, dims: tuple[int, ...], memory: Any) -> None:
+        """Fill the memory of an output, or a private copy, with its input. Raises GraphError for another length."""
+        if binding.attribute.is_array:
+            given = self._input(values, binding.source, binding, dims)
+            check_start(binding, len(given), len(memory))
+            wp.copy(memory, elements(given, memory.dtype, memory.shape))
+        else:
+            memory.fill_(as_scalar(values.value(binding.source), binding.attribute, binding.element))
 
     def _state(self, values: NodeValues, binding: Binding, dims: tuple[int, ...]) -> Any:
         name = binding.state

@@ -7,9 +7,8 @@ from typing import Any
 
 from ..graph.attribute import Attribute
 from ..graph.node_graph import Node
-from .chain_capture import Refused, on_device, read_by_host
+from .chain_capture import Refused, read_by_host
 from .chain_feeds import ArgumentFeed, Feed, LengthFeed, StartFeed, StructureFeed, Target
-from .device_feeds import DeviceArgumentFeed, DeviceStartFeed
 from .kernel_bindings import Binding
 from .kernel_run import Run
 from .signature import COMPANIONS
@@ -66,12 +65,7 @@ class FeedFinder:
             if is_copy and binding.source and binding.source not in inner:
                 attribute = node.find("inputs", binding.source)
                 assert attribute is not None
-                memory, is_array = run.arrays[key], binding.attribute.is_array
-                self.feeds[attribute, key] = (
-                    DeviceStartFeed(attribute, attribute.held, run, binding, memory)
-                    if on_device(run)
-                    else StartFeed(attribute, attribute.held, memory, is_array)
-                )
+                self.feeds[attribute, key] = StartFeed(attribute, attribute.held, run, binding, run.arrays[key])
 
     def _add(self, attribute: Attribute, name: str, run: Run, inner: set[str], commands: Sequence[Any]) -> None:
         """Add the feeds of an input from outside of the chain."""
@@ -111,10 +105,7 @@ class FeedFinder:
         feed = self.feeds.get(key)
         if feed is None:
             count = len(attribute.held) if binding.rank else 0
-            feed = ArgumentFeed(attribute, attribute.held, binding, shape, count)
-            if on_device(run):
-                feed = DeviceArgumentFeed(attribute, attribute.held, binding, shape, count, run=run)
-            self.feeds[key] = feed
+            feed = self.feeds[key] = ArgumentFeed(attribute, attribute.held, run, binding, shape, count)
         assert isinstance(feed, ArgumentFeed)
         feed.targets.append(target)
 

@@ -75,16 +75,24 @@ class Memory:
         cycle that carries a state.
         """
         kind = binding.attribute
-        like = _numbers(values, binding.like, binding, dims) if binding.like and kind.is_array else None
+        if binding.like and kind.is_array:
+            check_filled(values, binding.like, binding, dims, len(values.value(binding.like)))
         shape = (count_of(values, binding, dims) if kind.is_array else 1, *kind.shape)
         old = self.outputs.get(binding.key)
         if old is None or old.shape != shape or any(np.may_share_memory(array, old) for array in read):
             old = self.outputs[binding.key] = _new(binding, shape)
         if binding.source:
-            old[...] = _fitting(binding, like, shape) if like is not None else values.value(binding.source)
+            self.start(values, binding, dims, old)
         else:
             old[...] = 0
         return old
+
+    def start(self, values: NodeValues, binding: Binding, dims: tuple[int, ...], memory: np.ndarray) -> None:
+        """Fill the memory of an output, or a private copy, with its input. Raises GraphError for another length."""
+        if binding.attribute.is_array:
+            memory[...] = _fitting(binding, _numbers(values, binding.source, binding, dims), memory.shape)
+        else:
+            memory[...] = values.value(binding.source)
 
     def _state(self, values: NodeValues, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
         """The array as the last frame left it; in the first frame and after a change of length, its first value."""

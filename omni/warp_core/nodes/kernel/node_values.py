@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.attribute import Attribute
 from ..graph.node_graph import Timing
 from ..values.attribute_types import AttributeType, parse
 from .kernel_types import as_numbers
@@ -52,7 +53,6 @@ class NodeValues:
 
     def __init__(self, db: Any, attributes: Attributes):
         self.db, self.attributes = db, attributes
-        self._numbers: dict[str, np.ndarray] = {}
         self._find = getattr(db.node, "find", None)  # of this host, as Kit's nodes have no such method
 
     def value(self, name: str, port: str = "inputs") -> Any:
@@ -63,10 +63,9 @@ class NodeValues:
         value = getattr(getattr(self.db, port), name)
         return value.value if hasattr(value, "resolved") else value
 
-    def version(self, name: str) -> int | None:
-        """A number that grows whenever an input is set; None in Kit, which has no such number."""
-        found = self._find("inputs", name) if self._find is not None else None
-        return found.version if found is not None else None
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of an input; None in Kit, whose attributes are others."""
+        return self._find("inputs", name) if self._find is not None else None
 
     @property
     def timing(self) -> Timing:
@@ -76,9 +75,7 @@ class NodeValues:
 
     def numbers(self, name: str) -> np.ndarray:
         """The elements of an input array."""
-        if name not in self._numbers:
-            self._numbers[name] = as_numbers(self.value(name), self.attributes.inputs[name])
-        return self._numbers[name]
+        return as_numbers(self.value(name), self.attributes.inputs[name])
 
     def companion(self, name: str, what: str) -> Any:
         """The value of `inputs:<name>:<what>`, None if there is no such attribute."""

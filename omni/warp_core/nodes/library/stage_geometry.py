@@ -155,8 +155,8 @@ def _current(db: Any, path: str, prim: Bundle, name: str, type_name: str) -> np.
 def _spread(path: str, name: str, found: Item, counts: dict[str, int]) -> Item:
     """Return an attribute with the interpolation that its number of values means. Raises GraphError."""
     for interpolation in ("constant", "vertex", "faceVarying", "uniform"):
-        if counts.get(interpolation) == len(found.value):
-            return Item(found.type, found.value, {"interpolation": item("token", interpolation)})
+        if counts.get(interpolation) == len(found.held):
+            return Item(found.type, found.held, {"interpolation": item("token", interpolation)})
     expected = ", ".join(f"{count} ({name})" for name, count in counts.items())
     raise GraphError(f"{path}.{name} has {len(found.value)} values; it may have {expected}")
 

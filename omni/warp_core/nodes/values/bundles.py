@@ -15,17 +15,30 @@ from typing import Any
 import numpy as np
 
 from .attribute_types import AttributeType, parse
+from .device_values import DeviceValue, on_cpu
 
 Value = Any
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Item:
-    """One value of a bundle with its type. `metadata` are values about it, such as `interpolation`."""
+    """One value of a bundle with its type. `metadata` are values about it, such as `interpolation`.
+
+    `held` is the value where it lies: a DeviceValue for one on a device.
+    """
 
     type: AttributeType
-    value: Value
+    held: Value
     metadata: Mapping[str, Item] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Value:
+        """The value in its canonical form. One that lies on a device is copied."""
+        return on_cpu(self.held)
+
+    def hold(self, value: DeviceValue) -> None:
+        """Hold the same numbers on a device, too."""
+        object.__setattr__(self, "held", value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +84,9 @@ def frozen(value: Value) -> Value:
 
 
 def kept(value: Value) -> Value:
-    """Return a value that stays: a read-only copy of an array that can be written to, anything else as it is."""
+    """Return a value that stays: a copy of an array that can be written to, where it lies, else the value itself."""
+    if type(value) is DeviceValue:
+        return value.kept()
     return frozen(value.copy()) if isinstance(value, np.ndarray) and value.flags.writeable else value
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...graph.attribute import GraphError
 from ...graph.database import Database
 from ...graph.node_graph import Node
-from ...values.attribute_values import converter
+from ...values.attribute_values import converter, unconverted
 from ...values.bundles import EMPTY, Bundle, Item, kept
+from ...values.device_values import known
 from ..declaration import node_type
 
 
@@ -21,8 +22,8 @@ def take(db: Database, name: str, found: Item) -> None:
     convert = converter(found.type, output.type)
     if convert is None:
         raise GraphError(f"{name} is {output.type}, and the bundle has a {found.type} of that name")
-    value = convert(found.value)
-    if output.value is not value or output.resolved != found.type:
+    value = found.held if convert is unconverted else convert(found.value)
+    if known(output.held) is not known(value) or output.resolved != found.type:
         output.set(value, found.type)
 
 
@@ -73,9 +74,9 @@ class InsertAttribute:
     def compute(db: Database) -> bool:
         """Put it in."""
         source = db.node.get_attribute("inputs:attrToInsert")
-        if source.value is None:
+        if source.held is None:
             raise GraphError("inputs:attrToInsert has no value; connect it")
-        added = Item(source.resolved, kept(source.value))
+        added = Item(source.resolved, kept(source.held))
         db.outputs.data = db.inputs.data.value.having({db.inputs.outputAttrName: added})
         return True
 
@@ -99,7 +100,7 @@ class BundleConstructor:
         """Put it together."""
         inputs = ((name, db.node.get_attribute(full)) for name, full in dynamic_names(db.node, "inputs").items())
         items = {
-            name: Item(a.resolved, kept(a.value)) for name, a in inputs if a.value is not None and not a.type.is_bundle
+            name: Item(a.resolved, kept(a.held)) for name, a in inputs if a.held is not None and not a.type.is_bundle
         }
         db.outputs.bundle = Bundle(items)
         return True
