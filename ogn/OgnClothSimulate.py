@@ -9,9 +9,9 @@ class OgnClothSimulate:
     @staticmethod
     def internal_state():
         """What the node keeps between frames."""
-        return cloth_simulate.ClothState()
+        return cloth_simulate.Cloth()
 
     @staticmethod
     def compute(db) -> bool:
         """Compute the outputs."""
-        return prim_bundles.run(db, cloth_simulate.simulate)
+        return prim_bundles.run(db, db.per_instance_state.simulate)

@@ -9,9 +9,9 @@ class OgnParticlesSimulate:
     @staticmethod
     def internal_state():
         """What the node keeps between frames."""
-        return particle_simulate.ParticleState()
+        return particle_simulate.Particles()
 
     @staticmethod
     def compute(db) -> bool:
         """Compute the outputs."""
-        return prim_bundles.run(db, particle_simulate.simulate)
+        return prim_bundles.run(db, db.per_instance_state.simulate)

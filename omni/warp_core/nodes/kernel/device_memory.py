@@ -1,6 +1,7 @@
 """The memory behind a node's arrays on a GPU. Arrays of nodes on one device are used where they lie.
 
-placement.py copies inputs to the device. Outputs stay there until a consumer asks for numbers (values/device_values.py).
+placement.py copies inputs to the device. Outputs stay there until a consumer asks for numbers: see
+values/device_values.py.
 """
 
 from __future__ import annotations

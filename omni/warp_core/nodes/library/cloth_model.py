@@ -15,8 +15,6 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from .device_launch import on_device
-
 
 @wp.struct
 class Material:
@@ -200,6 +198,22 @@ def _bends(x: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return edges, angles, weights
 
 
+@dataclass
+class Corners:
+    """The triangles around each point, on a device: `slots` are corners, those of a point from its start on."""
+
+    starts: Any
+    slots: Any
+    triangles: Any
+
+
+def corners_of(triangles: np.ndarray, count: int, device: str) -> Corners:
+    """Return the corners of triangles (m, 3) at each of `count` points."""
+    slots = np.argsort(triangles.ravel(), kind="stable")
+    starts = np.searchsorted(triangles.ravel()[slots], np.arange(count + 1))
+    return Corners(*(wp.array(a.astype(np.int32), device=device) for a in (starts, slots, triangles.ravel())))
+
+
 class ElementForces:
     """The elements of cloth on a device, and the memory of the forces on their corners."""
 
@@ -211,12 +225,12 @@ class ElementForces:
             return wp.array(values, dtype=dtype, device=device)
 
         self.triangles = put(rest.triangles, wp.vec3i), put(rest.inverse.astype(np.float32), wp.mat22)
-        self.areas = on_device(rest.areas.astype(np.float32), device)
+        self.areas = put(rest.areas, float)
         self.edges = put(rest.edges, wp.vec4i)
-        self.bends = tuple(on_device(v.astype(np.float32), device) for v in (rest.angles, rest.weights))
-        self.springs = put(rest.springs.astype(np.int32), wp.vec2i)
-        self.lengths = on_device(rest.lengths.astype(np.float32), device)
-        self.starts, self.slots = (on_device(v.astype(np.int32), device) for v in (rest.starts, rest.slots))
+        self.bends = tuple(put(v, float) for v in (rest.angles, rest.weights))
+        self.springs = put(rest.springs, wp.vec2i)
+        self.lengths = put(rest.lengths, float)
+        self.starts, self.slots = (put(v, int) for v in (rest.starts, rest.slots))
         m, k, s = self.counts
         self.forces = wp.zeros(max(3 * m + 4 * k + 2 * s, 1), dtype=wp.vec3, device=device)
         self._parts = [

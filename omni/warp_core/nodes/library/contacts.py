@@ -16,8 +16,9 @@ import omni.warp_core as wp
 from ..graph.attribute import GraphError
 from ..values.bundles import EMPTY, Bundle
 from .bundle_exchange import input_bundle
-from .device_launch import on_device
-from .prim_bundles import find_prim, points_of, triangles_of, world_matrix
+from .device_arrays import launch
+from .point_arrays import Faces, moved_on, points_on
+from .prim_bundles import find_prim, world_matrix
 
 MOST_STEPS = 20_000  # in one frame
 
@@ -46,6 +47,27 @@ def pushed(v: wp.vec3, n: wp.vec3, gap: float, inverse_mass: float, dt: float, c
         slowed = wp.min(contact.coefficient * push, speed * (1.0 - 1.0 / (1.0 + soft * contact.friction)))
         result = (along + push) * n + across * (1.0 - slowed / wp.max(speed, 1.0e-20))
     return result
+
+
+@wp.struct
+class Step:
+    """What acts on all points in one step of `dt`: gravity, contacts, and where the collider and the ground begin."""
+
+    gravity: wp.vec3
+    dt: float
+    contact: Contact
+    thickness: float
+    ground: float
+
+
+@wp.func
+def stepped(
+    v: wp.vec3, force: wp.vec3, w: float, step: Step, n: wp.vec3, surface: wp.vec3, to_mesh: float, to_ground: float
+) -> wp.vec3:
+    """Return the velocity of a point after a step; `w` is its inverse mass, `surface` the velocity of the collider."""
+    u = v + step.dt * (w * force + step.gravity)
+    u = surface + pushed(u - surface, n, to_mesh, w, step.dt, step.contact)
+    return pushed(u, wp.vec3(0.0, 1.0, 0.0), to_ground, w, step.dt, step.contact)
 
 
 @wp.kernel
@@ -82,48 +104,67 @@ class Planes:
         self.speeds = wp.zeros(count, dtype=wp.vec3, device=device)
 
 
+@wp.kernel
+def blend(before: wp.array[wp.vec3], now: wp.array[wp.vec3], part: float, out: wp.array[wp.vec3]):
+    """Write points between two states."""
+    i = wp.tid()
+    out[i] = before[i] + (now[i] - before[i]) * part
+
+
+@wp.kernel
+def find_speeds(before: wp.array[wp.vec3], now: wp.array[wp.vec3], dt: float, out: wp.array[wp.vec3]):
+    """Write the velocities of points that move evenly from one state to another."""
+    i = wp.tid()
+    out[i] = (now[i] - before[i]) / dt
+
+
 class Collider:
     """The mesh of the input `collider` in the space of the solver; it moves evenly from frame to frame."""
 
     def __init__(self) -> None:
         self._prim: Bundle | None = None
-        self._triangles = np.zeros((0, 3), np.int32)
-        self._before = self._now = np.zeros((0, 3), np.float32)
+        self._faces = Faces()
+        self._before: Any = None
+        self._now: Any = None
         self.mesh: Any = None
 
-    def read(self, db: Any, scale: float, dt: float, device: str) -> None:
+    def read(self, db: Any, scale: float, dt: float) -> None:
         """Take the collider of this frame. Raises GraphError."""
         bundle = input_bundle(db, "collider")
         prim = None if bundle is EMPTY else find_prim(bundle, "collider", "Mesh")
         self._before = self._now
         if prim is not self._prim:
-            self._take(prim, scale, device)
+            self._take(db, prim, scale)
         if self.mesh is not None and dt > 0.0:
-            self.mesh.velocities.assign((self._now - self._before) / np.float32(dt))
+            launch(db, find_speeds, len(self._now), [self._before, self._now, dt, self.mesh.velocities])
 
-    def _take(self, prim: Bundle | None, scale: float, device: str) -> None:
+    def _take(self, db: Any, prim: Bundle | None, scale: float) -> None:
         self._prim = prim
-        if prim is None or not len(triangles_of(prim)):
+        is_new = prim is not None and self._faces.take(db, prim)
+        if prim is None or not len(self._faces.triangles):
             self.mesh = None
             return
-        matrix, triangles = world_matrix(prim), triangles_of(prim)
-        points = ((points_of(prim) @ matrix[:3, :3] + matrix[3, :3]) / scale).astype(np.float32)
-        if self.mesh is None or not np.array_equal(triangles, self._triangles) or len(points) != len(self._now):
-            still: Any = wp.zeros(len(points), dtype=wp.vec3, device=device)
-            self.mesh = wp.Mesh(on_device(points, device), on_device(triangles.ravel(), device), still)
-            self._triangles, self._before = triangles, points
+        points = moved_on(db, points_on(db, prim), to_metres(prim, scale))
+        if self.mesh is None or is_new:
+            still: Any = wp.zeros(len(points), dtype=wp.vec3, device=points.device)
+            self.mesh = wp.Mesh(wp.clone(points), self._faces.corners, still)
+            self._before = points
         self._now = points
 
-    def find_planes(self, x: Any, reach: float, part: float, planes: Planes, device: str) -> None:
+    def find_planes(self, db: Any, x: Any, reach: float, part: float, planes: Planes) -> None:
         """Write the planes near points, when a part of the frame (0 to 1) has passed."""
         if self.mesh is None:
             planes.offsets.fill_(-1.0e30)
             return
         if self._before is not self._now:
-            self.mesh.points.assign(self._before + (self._now - self._before) * np.float32(part))
+            launch(db, blend, len(self._now), [self._before, self._now, part, self.mesh.points])
             self.mesh.refit()
-        given = [self.mesh.id, reach, x, planes.normals, planes.offsets, planes.speeds]
-        wp.launch(find_planes, dim=len(x), inputs=given, device=device)
+        launch(db, find_planes, len(x), [self.mesh.id, reach, x, planes.normals, planes.offsets, planes.speeds])
+
+
+def to_metres(prim: Bundle, scale: float) -> np.ndarray:
+    """Return the matrix from the space of a prim to metres in the world."""
+    return world_matrix(prim) @ np.diag([1 / scale, 1 / scale, 1 / scale, 1.0])
 
 
 def contact_of(inputs: Any) -> Any:

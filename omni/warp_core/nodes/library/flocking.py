@@ -19,7 +19,7 @@ from ..graph.attribute import GraphError
 from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import Bundle, item
 from .contacts import at_least_zero
-from .device_launch import device_of, on_device
+from .device_arrays import device_of, launch, numbers, sent
 from .prim_bundles import on_stage, require_room
 
 STEPS_PER_SECOND = 60
@@ -101,7 +101,7 @@ def flock(db: Any) -> None:
         _begin(db, state, paths, device)
         state.time = time
     if time > state.time:
-        _fly(state, inputs, time - state.time, device)
+        _fly(db, state, time - state.time)
         state.time = time
     _write(db, state)
 
@@ -131,12 +131,13 @@ def _begin(db: Any, state: FlockState, paths: tuple[str, ...], device: str) -> N
     aims = np.random.default_rng(seed & 0xFFFFFFFF).normal(size=(len(paths), 3))
     velocities = aims / np.linalg.norm(aims, axis=1, keepdims=True) * at_least_zero(db.inputs, "speed")
     state.paths, state.seed = paths, db.inputs.seed
-    state.x, state.v = (on_device(a.astype(np.float32), device) for a in (state.start, velocities))
+    state.x, state.v = (sent(db, a.astype(np.float32), "float[3][]") for a in (state.start, velocities))
     state.steering = wp.zeros(len(paths), dtype=wp.vec3, device=device)
     state.grid = wp.HashGrid(32, 32, 32, device)
 
 
-def _fly(state: FlockState, inputs: Any, dt: float, device: str) -> None:
+def _fly(db: Any, state: FlockState, dt: float) -> None:
+    inputs = db.inputs
     radius, room = at_least_zero(inputs, "radius"), at_least_zero(inputs, "separation")
     if radius == 0.0:
         raise GraphError("inputs:radius is 0; it is how far a prim sees others")
@@ -148,13 +149,14 @@ def _fly(state: FlockState, inputs: Any, dt: float, device: str) -> None:
     for _ in range(steps if state.paths else 0):
         state.grid.build(state.x, radius)
         given = [state.grid.id, radius, room, center, bounds, state.x, state.v, state.steering]
-        wp.launch(steer, dim=len(state.paths), inputs=given, device=device)
+        launch(db, steer, len(state.paths), given)
         moving = [state.steering, float(inputs.speed), dt / steps, state.x, state.v]
-        wp.launch(fly, dim=len(state.paths), inputs=moving, device=device)
+        launch(db, fly, len(state.paths), moving)
 
 
 def _write(db: Any, state: FlockState) -> None:
-    matrices = placed(state.x.numpy().astype(np.float64), state.v.numpy().astype(np.float64), state.scales)
+    x, v = (numbers(db, array).astype(np.float64) for array in (state.x, state.v))
+    matrices = placed(x, v, state.scales)
     places = [
         (path, Bundle({"sourcePrimType": item("token", kind), "worldMatrix": item("matrixd[4]", matrix)}))
         for path, kind, matrix in zip(state.paths, state.kinds, matrices, strict=True)

@@ -10,8 +10,9 @@ import omni.warp_core as wp
 from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, map_prims
 from .bundle_exchange import output_bundle
-from .device_launch import compute
-from .prim_bundles import points_of, require_bundle, with_points
+from .device_arrays import compute, given
+from .point_arrays import points_on
+from .prim_bundles import require_bundle, with_points
 
 AXES = {f"{sign}{axis}": (i, {"+": 1.0, "-": -1.0}[sign]) for sign in "+-" for i, axis in enumerate("XYZ")}
 _STREAMS = 3  # seeds of one node: one for each axis
@@ -81,12 +82,12 @@ def deform_prims(db: Any) -> None:
     noise = [inputs.seed * _STREAMS, inputs.func == "curl", 1.0 / inputs.cellSize, inputs.time * inputs.speed]
 
     def moved(prim: Bundle) -> Bundle:
-        points = points_of(prim)
+        points = points_on(db, prim)
         if not len(points):
             return prim
         arguments = [points, *noise, amplitude, up, inputs.base, inputs.falloff]
         (out,) = compute(db, deform, len(points), arguments, (len(points), wp.vec3))
-        return with_points(prim, out)
+        return with_points(prim, given(db, out, "pointf[3][]"))
 
     output_bundle(db, "prims", map_prims(bundle, moved))
 
@@ -104,9 +105,9 @@ def ripple_mesh(db: Any) -> None:
     bundle = require_bundle(db, "mesh", "a mesh")
 
     def moved(prim: Bundle) -> Bundle:
-        points = points_of(prim)
+        points = points_on(db, prim)
         time = float(math.remainder(db.inputs.time, 2 * math.pi))  # float32 keeps little of a large angle
         (out,) = compute(db, ripple, len(points), [points, time], (len(points), wp.vec3))
-        return with_points(prim, out)
+        return with_points(prim, given(db, out, "pointf[3][]"))
 
     output_bundle(db, "mesh", map_prims(bundle, moved))

@@ -17,8 +17,9 @@ import omni.warp_core as wp
 from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, map_prims
 from .bundle_exchange import output_bundle
-from .device_launch import compute
-from .prim_bundles import points_of, require_bundle, with_points
+from .device_arrays import compute, given, sent
+from .point_arrays import points_on
+from .prim_bundles import require_bundle, with_points
 
 WAVES = 64
 GRAVITY = 9.81
@@ -90,14 +91,14 @@ def deform(db: Any) -> None:
     directionality = min(max(inputs.directionality, 0.0), 1.0)
     table = wave_table(inputs.windSpeed, inputs.waterDepth, directionality, inputs.direction)
     phases = np.remainder(table[:, 3] * inputs.time - table[:, 4], 2 * np.pi)
-    waves = np.column_stack([table[:, :3], phases]).astype(np.float32)
+    waves = sent(db, np.column_stack([table[:, :3], phases]).astype(np.float32).ravel(), "float[]").reshape((WAVES, 4))
     cell = inputs.clipmapCellSize  # the mesh follows the camera by whole cells, so that its points do not swim
     shift = [float(np.floor(inputs.cameraPos[axis] / cell) * cell) for axis in (0, 2)]
     numbers = [wp.vec3(shift[0], 0.0, shift[1]), inputs.scale, inputs.amplitude]
 
     def moved(prim: Bundle) -> Bundle:
-        points = points_of(prim)
+        points = points_on(db, prim)
         (out,) = compute(db, sum_waves, len(points), [points, waves, *numbers], (len(points), wp.vec3))
-        return with_points(prim, out)
+        return with_points(prim, given(db, out, "pointf[3][]"))
 
     output_bundle(db, "mesh", map_prims(bundle, moved))

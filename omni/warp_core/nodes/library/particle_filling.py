@@ -14,16 +14,15 @@ import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, item
-from .device_launch import compute, device_of, on_device
+from .device_arrays import compute, given, launch, numbers
+from .point_arrays import Faces, bounds_on, moved_on, points_on
 from .prim_bundles import (
+    between,
     find_prim,
     give,
-    moved,
-    points_of,
     points_prim,
     require_bundle,
     require_room,
-    triangles_of,
     world_matrix,
 )
 
@@ -39,7 +38,7 @@ def find_particles(
     reach: float,
     range: wp.vec2,
     points: wp.array[wp.vec3],
-    inside: wp.array[wp.uint8],
+    inside: wp.array[int],
 ):
     """Write the jittered points of a grid, and whether their signed distance lies in the range."""
     n = wp.tid()
@@ -51,11 +50,23 @@ def find_particles(
     shift = wp.vec3(wp.randf(state, -0.5, 0.5), wp.randf(state, -0.5, 0.5), wp.randf(state, -0.5, 0.5))
     p = first + spacing * (wp.vec3(float(i), float(j), float(k)) + jitter * shift)
     near = wp.mesh_query_point(mesh, p, reach)
+    inside[n] = 0
     if near.result:
         closest = wp.mesh_eval_position(mesh, near.face, near.u, near.v)  # type: ignore[arg-type]
         distance = near.sign * wp.length(p - closest)
-        inside[n] = wp.uint8(distance >= range[0] and distance <= range[1])
+        inside[n] = int(distance >= range[0] and distance <= range[1])
     points[n] = p
+
+
+@wp.kernel
+def keep_inside(points: wp.array[wp.vec3], places: wp.array[int], kept: wp.array[wp.vec3]):
+    """Write the points that are kept; `places` counts those up to each point."""
+    n = wp.tid()
+    before = 0
+    if n > 0:
+        before = places[n - 1]
+    if places[n] > before and before < kept.shape[0]:
+        kept[before] = points[n]
 
 
 class FillingState:
@@ -65,6 +76,7 @@ class FillingState:
         self.source: Bundle | None = None
         self.numbers: tuple = ()
         self.prim = Bundle()
+        self.faces = Faces()
 
 
 def fill_mesh(db: Any) -> None:
@@ -83,15 +95,12 @@ def fill_mesh(db: Any) -> None:
 
 def _particles(db: Any, inputs: Any, source: Bundle) -> Bundle:
     world = np.array(inputs.transform)
-    places = _places(db, inputs, moved(points_of(source), world_matrix(source), world), triangles_of(source))
-    if len(places) > inputs.maxPoints:
-        db.log_warning(f"{len(places)} particles fit; inputs:maxPoints keeps the first {inputs.maxPoints} of them")
-        places = places[: max(inputs.maxPoints, 0)]
+    places = _places(db, inputs, source, world)
     direction = np.asarray(inputs.velocityDir, np.float64)
     length = float(np.linalg.norm(direction))
     velocity = direction / length * inputs.velocityAmount if length > 0 else np.zeros(3)
     count = len(places)
-    return points_prim(places, np.full(count, 2.0 * inputs.radius, np.float32), world).having(
+    return points_prim(given(db, places, "pointf[3][]"), np.full(count, 2.0 * inputs.radius, np.float32), world).having(
         {
             "velocities": item("vectorf[3][]", np.tile(velocity.astype(np.float32), (count, 1))),
             "masses": item("float[]", np.full(count, inputs.mass, np.float32)),
@@ -99,23 +108,31 @@ def _particles(db: Any, inputs: Any, source: Bundle) -> Bundle:
     )
 
 
-def _places(db: Any, inputs: Any, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Return the points of the grid that are kept, float32 of shape (n, 3)."""
-    if not len(triangles):
-        return np.zeros((0, 3), np.float32)
-    device = device_of(db)
-    used = points[triangles.ravel()]
+def _places(db: Any, inputs: Any, source: Bundle, world: np.ndarray) -> Any:
+    """Return the points of the grid that are kept, on the device of the node."""
+    faces = db.per_instance_state.faces
+    points = moved_on(db, points_on(db, source), between(world_matrix(source), world))
+    faces.take(db, source)
+    if not len(faces.triangles):
+        return points[:0]
     margin = max(inputs.maxSdf, 0.0)
     if not math.isfinite(margin):
         raise GraphError("inputs:maxSdf must be finite")
-    lower, upper = used.min(0).astype(np.float64) - margin, used.max(0).astype(np.float64) + margin
+    lower, upper = bounds_on(db, points, faces.corners)
+    lower, upper = lower - margin, upper + margin
     size = np.maximum(np.floor((upper - lower) / inputs.spacing), 1)
     first = (lower + upper - (size - 1) * inputs.spacing) / 2  # as far from all sides of the box
     require_room(float(np.prod(size)), "the points to look at", "set a larger inputs:spacing")
     count = int(np.prod(size))
-    mesh = wp.Mesh(on_device(points, device), on_device(triangles.ravel(), device))
+    mesh = wp.Mesh(points, faces.corners)
     reach = float(np.linalg.norm(upper - lower)) + inputs.spacing
     arguments = [mesh.id, wp.vec3(*map(float, first)), wp.vec3i(*map(int, size)), inputs.spacing]
     arguments += [inputs.spacingJitter, inputs.seed, reach, wp.vec2(inputs.minSdf, inputs.maxSdf)]
-    places, inside = compute(db, find_particles, count, arguments, (count, wp.vec3), (count, wp.uint8))
-    return places[inside != 0]
+    places, inside = compute(db, find_particles, count, arguments, (count, wp.vec3), (count, int))
+    wp.utils.array_scan(inside, inside)
+    fitting = int(numbers(db, inside[count - 1 :])[0])
+    if fitting > inputs.maxPoints:
+        db.log_warning(f"{fitting} particles fit; inputs:maxPoints keeps the first {inputs.maxPoints} of them")
+    kept = wp.empty(min(fitting, max(inputs.maxPoints, 0)), dtype=wp.vec3, device=places.device)
+    launch(db, keep_inside, count, [places, inside, kept])
+    return kept

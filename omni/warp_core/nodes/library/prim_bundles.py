@@ -19,7 +19,7 @@ from ..graph import execution
 from ..graph.attribute import GraphError
 from ..graph.bundle_handles import BundleContents
 from ..values.attribute_types import parse
-from ..values.attribute_values import converter
+from ..values.attribute_values import Value, converter
 from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of
 from .bundle_exchange import input_bundle, output_bundle
 
@@ -34,7 +34,7 @@ def require_room(count: float, what: str, remedy: str) -> None:
         raise GraphError(f"{what} are {count:.6g}, and one node makes at most {MOST_POINTS}; {remedy}")
 
 
-def mesh_prim(points: np.ndarray, counts: np.ndarray, indices: np.ndarray, world: np.ndarray) -> Bundle:
+def mesh_prim(points: Value, counts: Value, indices: Value, world: np.ndarray) -> Bundle:
     """Return a mesh as a bundle: points (n, 3), the number of corners of each face, and the point of each corner."""
     return Bundle(
         {
@@ -48,18 +48,18 @@ def mesh_prim(points: np.ndarray, counts: np.ndarray, indices: np.ndarray, world
     )
 
 
-def normals_item(normals: np.ndarray, interpolation: str = "faceVarying") -> dict[str, Item]:
+def normals_item(normals: Value, interpolation: str = "faceVarying") -> dict[str, Item]:
     """Return normals (n, 3) as an attribute of a bundle."""
     return {"normals": item("normalf[3][]", normals, interpolation=interpolation)}
 
 
-def with_points(prim: Bundle, points: np.ndarray) -> Bundle:
+def with_points(prim: Bundle, points: Value) -> Bundle:
     """Return a prim with other points, and without the normals and extent that belonged to the old ones."""
     kept = {name: found for name, found in prim.attributes.items() if name not in ("normals", "extent")}
     return replace(prim, attributes={**kept, "points": item("pointf[3][]", points)})
 
 
-def points_prim(points: np.ndarray, widths: np.ndarray, world: np.ndarray) -> Bundle:
+def points_prim(points: Value, widths: Value, world: np.ndarray) -> Bundle:
     """Return points (n, 3) with their widths (n,) as a bundle."""
     return Bundle(
         {
@@ -104,11 +104,18 @@ def array_of(prim: Bundle, name: str, type_name: str) -> np.ndarray:
         return np.zeros((0, *wanted.shape), wanted.dtype)
     convert = converter(found.type, wanted) if found.type.is_numeric else None
     if convert is None:
-        raise GraphError(f"{_name(prim)}.{name} is {found.type}, and {type_name} is needed")
+        raise GraphError(f"{name_of(prim)}.{name} is {found.type}, and {type_name} is needed")
     return np.ascontiguousarray(convert(found.value))
 
 
-def _name(prim: Bundle) -> str:
+def count_of(prim: Bundle, name: str) -> int:
+    """Return the number of elements of an array of a prim, wherever it lies."""
+    found = prim.attributes.get(name)
+    return 0 if found is None else len(found.held)
+
+
+def name_of(prim: Bundle) -> str:
+    """Return the path of a prim, or its type, for errors."""
     return str(prim.value("sourcePrimPath") or prim.value("sourcePrimType") or "the prim")
 
 
@@ -116,18 +123,20 @@ def points_of(prim: Bundle) -> np.ndarray:
     """Return the points of a prim, float32 of shape (n, 3). Raises GraphError for points that are not finite."""
     points = array_of(prim, "points", "pointf[3][]")
     if not np.isfinite(points).all():
-        raise GraphError(f"{_name(prim)}.points has {int((~np.isfinite(points)).sum())} numbers that are not finite")
+        raise GraphError(f"{name_of(prim)}.points has {int((~np.isfinite(points)).sum())} numbers that are not finite")
     return points
 
 
 def triangles_of(prim: Bundle) -> np.ndarray:
     """Return the points of the triangles of a mesh, int32 of shape (m, 3). Raises GraphError."""
-    points, counts = points_of(prim), array_of(prim, "faceVertexCounts", "int[]")
+    count, sizes = count_of(prim, "points"), array_of(prim, "faceVertexCounts", "int[]")
     indices = array_of(prim, "faceVertexIndices", "int[]")
-    if len(indices) and not (indices.min() >= 0 and indices.max() < len(points)):
-        bad = indices[(indices < 0) | (indices >= len(points))][0]
-        raise GraphError(f"{_name(prim)}.faceVertexIndices names the point {bad} of {len(points)} points")
-    return triangulate(points, counts, indices).triangles
+    if len(indices) and not (indices.min() >= 0 and indices.max() < count):
+        bad = indices[(indices < 0) | (indices >= count)][0]
+        raise GraphError(f"{name_of(prim)}.faceVertexIndices names the point {bad} of {count} points")
+    if (sizes == 3).all() and 3 * len(sizes) == len(indices):
+        return indices.reshape(-1, 3)
+    return triangulate(points_of(prim), sizes, indices).triangles
 
 
 def world_matrix(prim: Bundle) -> np.ndarray:
@@ -137,15 +146,15 @@ def world_matrix(prim: Bundle) -> np.ndarray:
     return np.asarray(matrix, np.float64) if is_matrix else np.identity(4)
 
 
-def moved(points: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return points of the space of one world matrix in that of another. Raises GraphError for a flat target."""
+def between(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the matrix from the space of one world matrix to that of another. Raises GraphError for a flat target."""
     if np.array_equal(source, target):
-        return points
+        return np.identity(4)
     try:
-        matrix = source @ np.linalg.inv(target)
+        found: np.ndarray = source @ np.linalg.inv(target)
     except np.linalg.LinAlgError:
         raise GraphError("inputs:transform cannot be inverted; a scale in it is 0") from None
-    return (points @ matrix[:3, :3] + matrix[3, :3]).astype(np.float32)
+    return found
 
 
 def on_stage(work: Callable[[Any], None]) -> Callable[[Any], None]:

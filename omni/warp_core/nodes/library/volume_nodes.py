@@ -24,8 +24,9 @@ from ..graph.attribute import GraphError
 from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_readers import timecode
 from ..values.bundles import Bundle, Item, item
-from .device_launch import compute, device_of, on_device
-from .prim_bundles import find_prim, on_stage, points_of, require_bundle, triangles_of, world_matrix
+from .device_arrays import compute, given, sent
+from .point_arrays import Faces, bounds_on, points_on
+from .prim_bundles import find_prim, on_stage, require_bundle, world_matrix
 from .volume_surface import MOST_NODES
 
 _CLASSES = {"unknown": "unknown", "levelSet": "level set", "fogVolume": "fog"}
@@ -56,6 +57,7 @@ class HeldField:
 
     def __init__(self) -> None:
         self.made_of: tuple = ()
+        self.faces = Faces()
 
 
 @on_stage
@@ -84,14 +86,13 @@ def _chosen(path: str, fields: dict[str, VolumeField], name: str) -> VolumeField
 
 
 def _give_grid(db: Any, field: VolumeField) -> None:
-    data, device = field.read(), device_of(db)
+    data = field.read()
     low, high = np.array(read_grid(data).root["bbox"], np.int64)
     shape = tuple((high - low + 1).tolist())
     if min(shape) < 1:
         raise GraphError(f"{field.path}: the grid {field.grid!r} has no active voxels")
     _require_nodes(shape, "read a smaller grid")
-    grid_bytes: Any = wp.array(data, dtype=wp.uint8, device=device)
-    volume = wp.Volume(grid_bytes)
+    volume = wp.Volume(sent(db, data, "uchar[]"))
     if volume.dtype is not wp.float32:
         raise GraphError(f"{field.path}: the grid {field.grid!r} has values of type {volume.get_grid_info().type_str}; "
                          "this node reads float")  # fmt: skip
@@ -120,19 +121,20 @@ def from_mesh(db: Any) -> None:
 
 
 def _give_distances(db: Any, prim: Bundle, cell: float, margin: float) -> None:
-    points, triangles, device = points_of(prim), triangles_of(prim), device_of(db)
-    if not len(triangles):
+    points, faces = points_on(db, prim), db.per_instance_state.faces
+    faces.take(db, prim)
+    if not len(faces.triangles):
         raise GraphError("the mesh has no triangles, so nothing has a distance to it")
-    used = points[triangles.ravel()].astype(np.float64)
-    low, high = used.min(0) - margin, used.max(0) + margin
+    low, high = bounds_on(db, points, faces.corners)
+    low, high = low - margin, high + margin
     counts = np.maximum(np.ceil((high - low) / cell), 1) + 1
     _require_nodes(tuple(counts), "set a larger inputs:voxelSize or a smaller inputs:margin")
     shape, size = tuple(int(n) for n in counts), (counts - 1) * cell
     middle = (low + high) / 2
-    mesh = wp.Mesh(on_device(points, device), on_device(triangles.ravel(), device), support_winding_number=True)
+    mesh = wp.Mesh(points, faces.corners, support_winding_number=True)
     reach = float(np.linalg.norm(size)) + cell
-    given = [mesh.id, wp.vec3(*(middle - size / 2).tolist()), cell, reach]
-    (field,) = compute(db, find_distances, shape, given, (shape, float))
+    arguments = [mesh.id, wp.vec3(*(middle - size / 2).tolist()), cell, reach]
+    (field,) = compute(db, find_distances, shape, arguments, (shape, float))
     place = np.identity(4)
     place[3, :3] = middle
     _give(db, field, size, place @ world_matrix(prim))
@@ -144,12 +146,12 @@ def _require_nodes(shape: tuple, remedy: str) -> None:
         raise GraphError(f"the field would have {count:.6g} nodes, and {MOST_NODES} are the most; {remedy}")
 
 
-def _give(db: Any, field: np.ndarray, size: np.ndarray, transform: np.ndarray) -> None:
+def _give(db: Any, field: Any, size: np.ndarray, transform: np.ndarray) -> None:
     outputs = db.outputs
     outputs.dim1, outputs.dim2, outputs.dim3 = field.shape
     outputs.size, outputs.transform = size.astype(np.float32), transform
     outputs.data_size = field.size  # Kit wants the size first
-    outputs.data = field.ravel()
+    outputs.data = given(db, field, "float[]")
 
 
 @on_stage

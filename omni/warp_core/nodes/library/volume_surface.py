@@ -10,7 +10,7 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
-from .device_launch import compute, device_of, on_device
+from .device_arrays import compute, given, input_array
 from .prim_bundles import give, mesh_prim, normals_item
 
 MOST_NODES = 1 << 26  # of a field
@@ -38,13 +38,15 @@ def sample(field: wp.array3d[float], p: wp.vec3) -> float:
 
 
 @wp.kernel
-def find_normals(
+def place_points(
     field: wp.array3d[float],
     nodes: wp.array[wp.vec3],
     cell: wp.vec3,
+    middle: wp.vec3,
+    points: wp.array[wp.vec3],
     normals: wp.array[wp.vec3],
 ):
-    """Write the direction in which a field grows, at places that are given in nodes."""
+    """Write points that are given in nodes, and the direction in which the field grows there."""
     i = wp.tid()
     p = nodes[i]
     x = wp.vec3(0.5, 0.0, 0.0)
@@ -55,6 +57,7 @@ def find_normals(
         sample(field, p + y) - sample(field, p - y),
         sample(field, p + z) - sample(field, p - z),
     )
+    points[i] = wp.cw_mul(p, cell) - middle
     normals[i] = wp.normalize(wp.cw_div(slope, cell))
 
 
@@ -64,12 +67,13 @@ def surface(db: Any) -> None:
     shape = tuple(int(getattr(inputs, f"dim{axis}")) for axis in (1, 2, 3))
     if min(shape) < 2:
         raise GraphError(f"the field has {' x '.join(map(str, shape))} nodes; it needs two in each direction")
-    if math.prod(shape) != len(inputs.data):
-        raise GraphError(f"inputs:data has {len(inputs.data)} values for {' x '.join(map(str, shape))} nodes")
+    data = input_array(db, "data")
+    if math.prod(shape) != len(data):
+        raise GraphError(f"inputs:data has {len(data)} values for {' x '.join(map(str, shape))} nodes")
     if not (np.isfinite(inputs.size).all() and (inputs.size > 0).all() and math.isfinite(inputs.threshold)):
         raise GraphError("inputs:size must be above 0, and inputs:threshold must be finite")
     size = np.asarray(inputs.size, np.float64)
-    field = on_device(inputs.data.reshape(shape), device_of(db))
+    field = data.reshape(shape)
     verts, indices = wp.MarchingCubes.extract(field, float(inputs.threshold))
     for name, count, most in (
         ("Points", len(verts), inputs.maxPoints),
@@ -80,12 +84,11 @@ def surface(db: Any) -> None:
                 f"the surface has {count} {name.lower()}, and inputs:max{name} is {most}; set a higher one"
             )
     cell = size / (np.array(shape) - 1)
-    nodes = verts.numpy()
-    (normals,) = compute(db, find_normals, len(nodes), [field, nodes, wp.vec3(*cell)], (len(nodes), wp.vec3))
-    points = (nodes * cell - size / 2).astype(np.float32)
-    corners = indices.numpy()
-    prim = mesh_prim(points, np.full(len(corners) // 3, 3, np.int32), corners, np.array(inputs.transform))
-    give(db, "mesh", prim.having(normals_item(normals, "vertex")))
+    arguments = [field, verts, wp.vec3(*cell), wp.vec3(*(size / 2))]
+    points, normals = compute(db, place_points, len(verts), arguments, *[(len(verts), wp.vec3)] * 2)
+    counts, corners = np.full(len(indices) // 3, 3, np.int32), given(db, indices, "int[]")
+    prim = mesh_prim(given(db, points, "pointf[3][]"), counts, corners, np.array(inputs.transform))
+    give(db, "mesh", prim.having(normals_item(given(db, normals, "normalf[3][]"), "vertex")))
 
 
 @wp.func
@@ -127,4 +130,4 @@ def fill(db: Any) -> None:
     angle = float(math.remainder(inputs.time, 2 * math.pi))
     (field,) = compute(db, fill_shapes, shape, [*numbers, angle], (shape, float))
     db.outputs.data_size = field.size  # Kit wants the size first
-    db.outputs.data = field.ravel()
+    db.outputs.data = given(db, field, "float[]")

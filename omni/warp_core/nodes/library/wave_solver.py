@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
 from ..values.bundles import EMPTY, Bundle, item
 from .bundle_exchange import input_bundle
-from .device_launch import compute, device_of, on_device
+from .device_arrays import compute, device_of, given, launch, prim_array
 from .grid_mesh import GridState, cells_of, require_size
-from .prim_bundles import find_prim, give, moved, normals_item, points_of, triangles_of, world_matrix
+from .point_arrays import Faces, moved_on, points_on
+from .prim_bundles import between, find_prim, give, normals_item, world_matrix
 
 MOST_STEPS = 1000  # in one frame
 COURANT = 0.9
+_ANYWHERE = 1e18  # a distance to search whose square a float can hold
 
 
 @wp.kernel
@@ -87,7 +87,8 @@ class WaveState(GridState):
         self.time = math.nan
         self.height: Any = None
         self.velocity: Any = None
-        self.collider: tuple[Bundle, bytes, Any] | None = None
+        self.collider: tuple[Bundle, bytes] | None = None
+        self.faces = Faces()
         self.inside: Any = None
 
 
@@ -130,18 +131,17 @@ def _find_inside(db: Any, state: WaveState, cells: tuple[int, int]) -> None:
     bundle = input_bundle(db, "collider")
     if bundle is EMPTY:
         return
-    prim, world, device = find_prim(bundle, "collider", "Mesh"), db.inputs.transform, device_of(db)
+    prim, world = find_prim(bundle, "collider", "Mesh"), db.inputs.transform
     if state.collider is not None and state.collider[0] is prim and state.collider[1] == world.tobytes():
         return
-    points, triangles = moved(points_of(prim), world_matrix(prim), world), triangles_of(prim)
-    state.collider = (prim, world.tobytes(), None)
-    state.inside.zero_()
-    if not len(triangles):
+    points = moved_on(db, points_on(db, prim), between(world_matrix(prim), world))
+    state.faces.take(db, prim)
+    state.collider = (prim, world.tobytes())
+    if not len(state.faces.triangles):
+        state.inside.zero_()
         return
-    mesh = wp.Mesh(on_device(points, device), on_device(triangles.ravel(), device))
-    rest = on_device(state.prim.value("points"), device)
-    reach = float(np.linalg.norm(np.ptp(np.concatenate([points, rest.numpy()]), axis=0))) + 1.0
-    wp.launch(find_inside, dim=len(rest), inputs=[mesh.id, reach, rest, state.inside.flatten()], device=device)
+    mesh, rest = wp.Mesh(points, state.faces.corners), prim_array(db, state.prim, "points", "pointf[3][]")
+    launch(db, find_inside, len(rest), [mesh.id, _ANYWHERE, rest, state.inside.flatten()])
 
 
 def _cell(inputs: Any, cells: tuple[int, int]) -> tuple[float, float]:
@@ -163,8 +163,9 @@ def _step(state: WaveState, inputs: Any, cells: tuple[int, int], dt: float, devi
 
 
 def _give(db: Any, state: WaveState, cell: tuple[float, float]) -> None:
-    rest = state.prim.value("points").reshape(*state.height.shape, 3)
     shape = state.height.shape
+    rest = prim_array(db, state.prim, "points", "pointf[3][]").reshape(shape)
     points, normals = compute(db, raise_points, shape, [rest, state.height, wp.vec2(*cell)], *[(shape, wp.vec3)] * 2)
-    moved_points = {"points": item("pointf[3][]", points.reshape(-1, 3))}
-    give(db, "mesh", state.prim.having({**moved_points, **normals_item(normals.reshape(-1, 3), "vertex")}))
+    moved_points = {"points": item("pointf[3][]", given(db, points, "pointf[3][]"))}
+    rising = normals_item(given(db, normals, "normalf[3][]"), "vertex")
+    give(db, "mesh", state.prim.having({**moved_points, **rising}))
