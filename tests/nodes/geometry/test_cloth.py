@@ -60,7 +60,7 @@ def spring_energy(x):
 
 def forces(x, v, mu=0.0, area=0.0, damping=0.0, drag=0.0, bending=(0.0, 0.0), spring=(0.0, 0.0)):
     rest = rest_of(SHAPE, TRIANGLES, SPRINGS)
-    elements = ElementForces(rest, "cpu")
+    elements = ElementForces(rest, lambda values, dtype: wp.array(values, dtype=dtype, device="cpu"))
     material = Material()
     material.mu, material.area, material.damping, material.drag, material.lift = mu, area, damping, drag, 0.0
     arrays = [wp.array(a.astype(np.float32), dtype=wp.vec3, device="cpu") for a in (x, v)]

@@ -8,12 +8,15 @@ that results do not depend on the order of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import omni.warp_core as wp
+
+Put = Callable[[np.ndarray, Any], Any]  # takes numbers and the type of their elements, returns an array of a device
 
 
 @wp.struct
@@ -207,32 +210,29 @@ class Corners:
     triangles: Any
 
 
-def corners_of(triangles: np.ndarray, count: int, device: str) -> Corners:
+def corners_of(triangles: np.ndarray, count: int, put: Put) -> Corners:
     """Return the corners of triangles (m, 3) at each of `count` points."""
     slots = np.argsort(triangles.ravel(), kind="stable")
     starts = np.searchsorted(triangles.ravel()[slots], np.arange(count + 1))
-    return Corners(*(wp.array(a.astype(np.int32), device=device) for a in (starts, slots, triangles.ravel())))
+    return Corners(*(put(a.astype(np.int32), int) for a in (starts, slots, triangles.ravel())))
 
 
 class ElementForces:
-    """The elements of cloth on a device, and the memory of the forces on their corners."""
+    """The elements of cloth on a device, to which `put` sends arrays, and the memory of the forces on their corners."""
 
-    def __init__(self, rest: Rest, device: str):
-        self.device = device
+    def __init__(self, rest: Rest, put: Put):
         self.counts = len(rest.triangles), len(rest.edges), len(rest.springs)
-
-        def put(values: np.ndarray, dtype: Any) -> Any:
-            return wp.array(values, dtype=dtype, device=device)
-
-        self.triangles = put(rest.triangles, wp.vec3i), put(rest.inverse.astype(np.float32), wp.mat22)
-        self.areas = put(rest.areas, float)
+        floats = [v.astype(np.float32) for v in (rest.inverse, rest.areas, rest.angles, rest.weights, rest.lengths)]
+        inverse, areas, angles, weights, lengths = floats
+        self.triangles = put(rest.triangles, wp.vec3i), put(inverse, wp.mat22)
+        self.areas = put(areas, float)
         self.edges = put(rest.edges, wp.vec4i)
-        self.bends = tuple(put(v, float) for v in (rest.angles, rest.weights))
-        self.springs = put(rest.springs, wp.vec2i)
-        self.lengths = put(rest.lengths, float)
-        self.starts, self.slots = (put(v, int) for v in (rest.starts, rest.slots))
+        self.bends = put(angles, float), put(weights, float)
+        self.springs = put(rest.springs.astype(np.int32), wp.vec2i)
+        self.lengths = put(lengths, float)
+        self.starts, self.slots = (put(v.astype(np.int32), int) for v in (rest.starts, rest.slots))
         m, k, s = self.counts
-        self.forces = wp.zeros(max(3 * m + 4 * k + 2 * s, 1), dtype=wp.vec3, device=device)
+        self.forces = wp.zeros(max(3 * m + 4 * k + 2 * s, 1), dtype=wp.vec3, device=self.starts.device)
         self._parts = [
             self.forces[low : low + n * width].reshape((n, width)) if n else None
             for low, n, width in ((0, m, 3), (3 * m, k, 4), (3 * m + 4 * k, s, 2))
@@ -247,7 +247,7 @@ class ElementForces:
         ]
         for (kernel, inputs), count, part in zip(given, self.counts, self._parts, strict=True):
             if count:
-                wp.launch(kernel, dim=count, inputs=[*inputs, x, v, part], device=self.device)
+                wp.launch(kernel, dim=count, inputs=[*inputs, x, v, part], device=self.forces.device)
 
 
 def longest_step(rest: Rest, x: np.ndarray, inverse_mass: np.ndarray, stiffness: tuple, damping: tuple) -> float:

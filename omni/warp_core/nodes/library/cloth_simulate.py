@@ -5,6 +5,7 @@ simulation.py says how it goes on with time. The state begins anew when the clot
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..values.bundles import Bundle, item
 from .bundle_exchange import output_bundle
 from .cloth_model import Corners, ElementForces, Material, Rest, corners_of, longest_step, rest_of
 from .contacts import Step, at_least_zero, stepped
-from .device_arrays import compute, device_of, given, launch, prim_array, sent
+from .device_arrays import compute, given, launch, prim_array, sent
 from .prim_bundles import count_of, normals_item, triangles_of
 from .simulation import Simulation
 
@@ -86,6 +87,7 @@ class Cloth(Simulation):
         self._corners: Corners | None = None
         self._inverse_mass = np.zeros(0)
         self._start = np.zeros((0, 3))
+        self._ends: Any = None  # of springs
         self._material: Any = None
         self._bending = self._spring = (0.0, 0.0)
 
@@ -112,8 +114,10 @@ class Cloth(Simulation):
             inverse = np.where(masses > 0, 1 / masses, 0.0)  # a point without a triangle stays
         inverse[fixed] = 0.0
         self._rest, self._inverse_mass, self._start = rest, inverse, x
-        self._elements = ElementForces(rest, device_of(db))
-        self._corners = corners_of(triangles, len(x), device_of(db))
+        put = partial(sent, db)
+        self._ends = put(pairs.ravel(), int)
+        self._elements = ElementForces(rest, put)
+        self._corners = corners_of(triangles, len(x), put)
         return np.zeros_like(x), inverse
 
     def prepare(self, inputs: Any, scale: float) -> float:
@@ -149,17 +153,17 @@ class Cloth(Simulation):
 
     def _springs(self, db: Any, scale: float) -> Bundle:
         """Return the springs as curves, a bundle without prims if there are none."""
-        pairs = np.asarray(db.inputs.springIndexPairs, np.int32).reshape(-1)
-        if not len(pairs):
+        size = len(self._ends)
+        if not size:
             return Bundle()
-        (ends,) = compute(db, gather, len(pairs), [self.x, sent(db, pairs, "int[]"), scale], (len(pairs), wp.vec3))
+        (ends,) = compute(db, gather, size, [self.x, self._ends, scale], (size, wp.vec3))
         curves = Bundle(
             {
                 "sourcePrimType": item("token", "BasisCurves"),
                 "worldMatrix": item("matrixd[4]", np.identity(4)),
                 "type": item("token", "linear"),
                 "points": item("pointf[3][]", given(db, ends, "pointf[3][]")),
-                "curveVertexCounts": item("int[]", np.full(len(pairs) // 2, 2, np.int32)),
+                "curveVertexCounts": item("int[]", np.full(size // 2, 2, np.int32)),
             }
         )
         return Bundle({}, {"prim0": curves})

@@ -32,16 +32,20 @@ def timing_of(db: Any) -> Timing:
     return found
 
 
-def sent(db: Any, values: np.ndarray, type_name: str) -> Any:
+def sent(db: Any, values: np.ndarray, dtype: Any) -> Any:
     """Return numbers that a node has made on the CPU as an array of its device."""
-    return placed_numbers(values, parse(type_name), device_of(db), timing_of(db))
+    device = device_of(db)
+    if device != "cpu":
+        timing_of(db).count_upload()
+    array: Any = wp.array(np.ascontiguousarray(values), dtype=dtype, device=device, copy=device != "cpu")
+    return array
 
 
 def prim_array(db: Any, prim: Bundle, name: str, type_name: str) -> Any:
     """Return an array of a prim, as one of a type, on the device of a node. Raises GraphError."""
     kind, found = parse(type_name), prim.attributes.get(name)
     if found is None or converter(found.type, kind) is not unconverted:
-        return sent(db, array_of(prim, name, type_name), type_name)
+        return placed_numbers(array_of(prim, name, type_name), kind, device_of(db), timing_of(db))
     return placed(found, kind, device_of(db), timing_of(db))
 
 

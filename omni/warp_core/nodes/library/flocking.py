@@ -131,7 +131,7 @@ def _begin(db: Any, state: FlockState, paths: tuple[str, ...], device: str) -> N
     aims = np.random.default_rng(seed & 0xFFFFFFFF).normal(size=(len(paths), 3))
     velocities = aims / np.linalg.norm(aims, axis=1, keepdims=True) * at_least_zero(db.inputs, "speed")
     state.paths, state.seed = paths, db.inputs.seed
-    state.x, state.v = (sent(db, a.astype(np.float32), "float[3][]") for a in (state.start, velocities))
+    state.x, state.v = (sent(db, a.astype(np.float32), wp.vec3) for a in (state.start, velocities))
     state.steering = wp.zeros(len(paths), dtype=wp.vec3, device=device)
     state.grid = wp.HashGrid(32, 32, 32, device)
 

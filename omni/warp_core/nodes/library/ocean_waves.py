@@ -91,7 +91,7 @@ def deform(db: Any) -> None:
     directionality = min(max(inputs.directionality, 0.0), 1.0)
     table = wave_table(inputs.windSpeed, inputs.waterDepth, directionality, inputs.direction)
     phases = np.remainder(table[:, 3] * inputs.time - table[:, 4], 2 * np.pi)
-    waves = sent(db, np.column_stack([table[:, :3], phases]).astype(np.float32).ravel(), "float[]").reshape((WAVES, 4))
+    waves = sent(db, np.column_stack([table[:, :3], phases]).astype(np.float32).ravel(), float).reshape((WAVES, 4))
     cell = inputs.clipmapCellSize  # the mesh follows the camera by whole cells, so that its points do not swim
     shift = [float(np.floor(inputs.cameraPos[axis] / cell) * cell) for axis in (0, 2)]
     numbers = [wp.vec3(shift[0], 0.0, shift[1]), inputs.scale, inputs.amplitude]

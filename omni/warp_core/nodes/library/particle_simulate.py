@@ -123,7 +123,7 @@ class Particles(Simulation):
             inverse = np.where(masses > 0, 1 / masses, 0.0)  # without a mass, a particle stays
         radii = widths / 2 / scale
         self.reach, self._lightest = 2 * float(radii.max(initial=0.0)), float(inverse.max(initial=0.0))
-        self._radii = sent(db, radii.astype(np.float32), "float[]")
+        self._radii = sent(db, radii.astype(np.float32), float)
         self._forces = wp.empty(count, dtype=wp.vec3, device=device_of(db))
         side = int(min(max(8, 2 ** math.ceil(math.log2(max(count, 1)) / 3 + 1)), _MOST_CELLS))
         self._grid = wp.HashGrid(side, side, side, device_of(db))

@@ -83,7 +83,7 @@ def moved_on(db: Any, points: Any, matrix: np.ndarray) -> Any:
 
 def bounds_on(db: Any, points: Any, corners: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and the upper bounds of the corners of triangles, float64 (3,)."""
-    bounds = sent(db, np.array([np.inf, -np.inf], np.float32).repeat(3), "float[]").reshape((2, 3))
+    bounds = sent(db, np.array([np.inf, -np.inf], np.float32).repeat(3), float).reshape((2, 3))
     launch(db, find_bounds, len(corners), [points, corners, bounds])
     lower, upper = numbers(db, bounds).astype(np.float64)
     return lower, upper
@@ -107,6 +107,6 @@ class Faces:
         triangles = triangles_of(prim)
         is_new = known is None or known[2] != made_of[2] or not np.array_equal(triangles, self.triangles)
         if is_new:
-            self.triangles, self.corners = triangles, sent(db, triangles.ravel(), "int[]")
+            self.triangles, self.corners = triangles, sent(db, triangles.ravel(), int)
         self._made_of = made_of
         return is_new

@@ -1,4 +1,4 @@
-"""What Cloth and Particle Simulate share: points that go on with time, over a ground and a collider.
+"""Simulations of points that go on with time, over a ground and a collider: the base of Cloth and Particle Simulate.
 
 A solver works in metres in the world: the points of the scene over `globalScale`. It takes symplectic Euler steps, as
 many as stability wants. The state begins anew when time goes back, or when `identity` changes. Subclasses of
@@ -100,8 +100,8 @@ class Simulation:
         matrix = to_metres(source, scale)
         x = points_of(source) @ matrix[:3, :3] + matrix[3, :3]
         v, weights = self.begin(db, source, x)
-        self.x, self.v = (sent(db, a.astype(np.float32), "float[3][]") for a in (x, v))
-        self.weights = sent(db, weights.astype(np.float32), "float[]")
+        self.x, self.v = (sent(db, a.astype(np.float32), wp.vec3) for a in (x, v))
+        self.weights = sent(db, weights.astype(np.float32), float)
         self.planes, self._prim = Planes(len(x), device_of(db)), None
 
     def _advance(self, db: Any, scale: float, dt: float) -> None:

@@ -92,7 +92,7 @@ def _give_grid(db: Any, field: VolumeField) -> None:
     if min(shape) < 1:
         raise GraphError(f"{field.path}: the grid {field.grid!r} has no active voxels")
     _require_nodes(shape, "read a smaller grid")
-    volume = wp.Volume(sent(db, data, "uchar[]"))
+    volume = wp.Volume(sent(db, data, wp.uint8))
     if volume.dtype is not wp.float32:
         raise GraphError(f"{field.path}: the grid {field.grid!r} has values of type {volume.get_grid_info().type_str}; "
                          "this node reads float")  # fmt: skip
