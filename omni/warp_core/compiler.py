@@ -89,7 +89,8 @@ class Artifact(NamedTuple):
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
     do without; debug code tells by itself, and adjoints run after their kernels. `counts`
     says what the kernel counts with 32-bit integers. `serial`: on a CPU, threads must run one after the other.
-    `stores`: the structures that it writes to by their id.
+    `stores`: the structures that it writes to by their id. `covered` are the arrays of which a launch over their shape
+    neither reads nor leaves what was there.
     """
 
     kernel: str
@@ -113,6 +114,7 @@ class Artifact(NamedTuple):
     counts: Counts = Counts()
     serial: bool = False
     stores: Stores = Stores()
+    covered: tuple[Need, ...] = ()
 
 
 class CompileRequest(NamedTuple):
@@ -282,6 +284,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     _tell_races(request, fn)
     written = _stage("ir.analysis.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
+    covered = () if primal else _stage("ir.analysis.effects").covered_arrays(fn)
     counts = _stage("passes.counts").counts(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.interp.block_runner").takes_whole_blocks(fn)
     watch.lap("passes")
@@ -318,6 +321,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         whole_blocks=whole_blocks,
         serial=request.serial,
         stores=stores,
+        covered=covered,
     )
 
 

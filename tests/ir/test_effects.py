@@ -5,7 +5,7 @@ from __future__ import annotations
 import omni.warp_core as wp
 from omni.warp_core import compiler
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir.analysis.effects import Access, needed_arrays, written_params
+from omni.warp_core.ir.analysis.effects import Access, covered_arrays, needed_arrays, written_params
 
 
 @wp.kernel
@@ -64,6 +64,27 @@ def at_own_index(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), z: wp.a
 def test_every_element_is_written_where_each_thread_writes_its_own():
     found = compiler.effects(at_own_index).params
     assert found == (Access(False, True, True), Access(False, True, False), Access(False, True, False))
+
+
+@wp.func
+def first(x: wp.array(dtype=float)):
+    return x[0]
+
+
+@wp.kernel
+def through_members(p: Pair, q: Pair, x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    p.a[i] = x[i]
+    p.b[i] = 1.0
+    q.a[i] = p.b[i + 1]
+    x[i] = 2.0
+    y[i] = first(y)
+
+
+def test_members_are_covered_where_nothing_reads_them():
+    assert {array.name for array in covered_arrays(lower_kernel(through_members))} == {"p.a", "q.a"}
+    found = {(number, *path): access.covers for number, path, access in compiler.effects(through_members).arrays}
+    assert found == {(0, "a"): True, (0, "b"): False, (1, "a"): True, (2,): False, (3,): False}
 
 
 @wp.func

@@ -20,7 +20,7 @@ from ..ir.launch_facts import Offset, Utf8
 from ..lang.blake2 import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 11
+FORMAT = 12
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _LENGTHS = struct.Struct("<II")
 MAX_BYTES = 1 << 28
@@ -174,7 +174,7 @@ def _check_indices(artifact: Artifact) -> None:
     parts = [*(s.array for s in found.stencils), *(p.array for p in found.privatized)]
     added = (*found.logged, *found.touched, *found.atomic, *parts, *found.exclusive)
     named = (*(need.param for need in artifact.needed), *(count.param for count in artifact.counts.arrays))
-    named = (*named, *artifact.stores.ids)
+    named = (*named, *artifact.stores.ids, *(covered.param for covered in artifact.covered))
     used = (*(at.param for at in added), *named)
     if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):
         raise ValueError("other parameters")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from omni.warp_core.nodes.graph.evaluate import Evaluator
 from omni.warp_core.nodes.graph.node_graph import Log
@@ -171,3 +172,40 @@ def test_inputs_that_change_in_size_in_every_frame_end_the_attempts(make_scene):
         x.set(np.arange(frame + 1, dtype=np.float32))
         assert not step.frame(frame) and np.array_equal(y.value, np.arange(frame + 1) + 1.5 * frame)
     assert step.evaluator._groups[-1][1].why == "a value of /G/a is set in every frame"
+
+
+# Kernels after whose frames an array that was not cleared would differ, and the values that an array of zeros gives.
+OF_ZEROS = {
+    "every thread writes its own element": ("y[i] = time", lambda f, i: f),
+    "it adds": ("y[i] += time", lambda f, i: f),
+    "only some write": ("if i == int(time):\n        y[i] = 1.0", lambda f, i: i == f),
+    "only some go on": ("if i != int(time):\n        return\n    y[i] = 1.0", lambda f, i: i == f),
+    "they write their neighbors": ("y[i // 2] = time", lambda f, i: f * (i < 2)),
+    "a function writes": ("put(y, i, time)", lambda f, i: f),
+    "a function may read": ("put(y, i, time + 0.0 * y[0])", lambda f, i: f),
+    "an element follows from another one": ("z = y[i]\n    y[i] = z + time", lambda f, i: f),
+}
+
+
+@pytest.mark.parametrize("name", OF_ZEROS)
+def test_replays_begin_with_zeros_wherever_these_can_be_seen(make_scene, device, name):
+    body, wanted = OF_ZEROS[name]
+    code = "@wp.func\ndef put(y: wp.array(dtype=float), i: int, t: float):\n    y[i] = t\n\n"
+    code += f"@wp.kernel\ndef k(time: float, y: wp.array(dtype=float)):\n    i = wp.tid()\n    {body}\n"
+    step = Stepper(make_scene(READ + kernel(code, "custom int inputs:dim1 = 4\n" + TIME)), device)
+    for frame in range(5):
+        assert step.frame(frame) == (frame > 0)
+        assert step.attribute("/G/kernel.outputs:y").value.tolist() == [wanted(frame, i) for i in range(4)]
+
+
+def test_a_launch_over_a_part_of_an_array_leaves_the_rest_zero(make_scene, device):
+    """The second kernel sees what the first one wrote and zeros beyond; the array is longer than both launches."""
+    code = "@wp.kernel\ndef k(time: float, y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = time\n\n"
+    code += "@wp.kernel\ndef m(y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i + 1] = y[i + 1] + y[0]\n"
+    attributes = (
+        "custom int inputs:dim1 = 3\ncustom int inputs:y:length = 5\ncustom token[] inputs:kernels = ['k', 'm']\n"
+    )
+    step = Stepper(make_scene(READ + kernel(code, attributes + TIME)), device)
+    for frame in range(4):
+        assert step.frame(frame) == (frame > 0)
+        assert step.attribute("/G/kernel.outputs:y").value.tolist() == [frame, 2 * frame, 2 * frame, frame, 0]

@@ -2,7 +2,8 @@
 
 `written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
 and tapes copy what they need of it beforehand. `needed_arrays` says which it cannot do without: launches refuse None
-there. `effects` says more of a kernel, for what runs launches again.
+there. `covered_arrays` says of which it leaves nothing, so that they need not be cleared before. `effects` says more of
+a kernel, for what runs launches again.
 """
 
 from __future__ import annotations
@@ -76,6 +77,13 @@ def needed_arrays(kernel: Function) -> tuple[Need, ...]:
     return tuple(found)
 
 
+def covered_arrays(kernel: Function) -> tuple[Need, ...]:
+    """The arrays that a launch over their shape overwrites, and of which no thread reads what was there."""
+    found = _accesses(kernel, list(kernel.body.walk()))
+    members = ((number, [n for n, _ in path]) for number, path, access in found if access.covers)
+    return tuple(need_of(number, kernel.params[number], tuple(path)) for number, path in members)
+
+
 def need_of(number: int, param: Value, path: tuple[int, ...]) -> Need:
     name = param.name
     for length, member in enumerate(path):
@@ -132,27 +140,47 @@ def effects(kernel: Function, flat: Function) -> Effects:
     """
     operations = list(flat.body.walk())
     used = {a for op in operations for a in op.args}
-    covered, found_again = _covered(flat)
-    read, written, unordered = [], [], False
+    unordered = False
     for op in operations:
+        if op.code == "atomic":
+            unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
+    found = _accesses(flat, operations)
+    params = []
+    for number, param in enumerate(flat.params):
+        inside = [access for n, _, access in found if n == number]
+        together = Access(*(any(flags) for flags in zip(*inside)))
+        params.append(together if isinstance(param.type, Array) else together._replace(covers=False))
+    arrays = (ArrayAccess(n, tuple(name for _, name in path), a) for n, path, a in found if a.reads or a.writes)
+    touched = (op.args[0] for op in operations if op.code in ("load", "store", "atomic"))
+    hidden = any(is_made_by(array, "load", "array_at") for array in touched)
+    return Effects(tuple(params), tuple(arrays), unordered, hidden, id_params(flat), *_bits(kernel))
+
+
+def _accesses(function: Function, operations: list[Operation]) -> list[tuple[int, Path, Access]]:
+    """The accesses of a function to each array in its parameters. A callee may read all that it is given."""
+    used = {a for op in operations for a in op.args}
+    covered, found_again = _covered(function)
+    read: list[Value] = []
+    written: list[Value] = []
+    for op in operations:
+        if op.code == "call":
+            read += [a for a in op.args if _arrays(a.type)]
         if id(op) not in found_again and (op.code == "load" or (op.code == "atomic" and _looks(op, used))):
             read.append(op.args[0])
         if op.code in ("store", "atomic"):
             written.append(op.args[0])
-        if op.code == "atomic":
-            unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
-    params, arrays = [], []
-    for number, param in enumerate(flat.params):
-        inside = []
+    found = []
+    for number, param in enumerate(function.params):
         for path, array in array_members(param.type):
-            reads, writes = (_meets(flat, (param, path), array, accessed) for accessed in (read, written))
-            access = Access(reads, writes, any(v is param for v in covered) and not reads)
-            inside.append(access)
-            if reads or writes:
-                arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
-        params.append(Access(*(any(flags) for flags in zip(*inside))))
-    hidden = any(is_made_by(array, "load", "array_at") for array in (*read, *written))
-    return Effects(tuple(params), tuple(arrays), unordered, hidden, id_params(flat), *_bits(kernel))
+            reads, writes = (_meets(function, (param, path), array, accessed) for accessed in (read, written))
+            members = tuple(member for member, _ in path)
+            covers = not reads and any(_is_at(provenance(v), param, members) for v in covered)
+            found.append((number, path, Access(reads, writes, covers)))
+    return found
+
+
+def _is_at(found: Provenance, param: Value, members: tuple[int, ...]) -> bool:
+    return found == Provenance(param, members)
 
 
 def _bits(kernel: Function) -> tuple[bool, bool]:
@@ -178,7 +206,10 @@ def _looks(atomic: Operation, used: set[Value]) -> bool:
     return atomic.attr[0] not in ("add", "sub") or atomic.result in used
 
 
-def array_members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, str], ...], Array]]:
+Path = tuple[tuple[int, str], ...]  # members that lead to an array in a parameter: their numbers and names
+
+
+def array_members(t: Type, path: Path = ()) -> Iterator[tuple[Path, Array]]:
     """The arrays in a value of type `t`, each with the members that lead to it: their numbers and names."""
     if isinstance(t, Array):
         yield path, t
@@ -193,9 +224,9 @@ def _meets(kernel: Function, place: tuple[Value, tuple], array: Array, accessed:
     for other in accessed:
         found = provenance(other)
         if found.object in kernel.params and not found.gradients:
-            if found.object is param and found.members == members:
+            if found.object is param and found.members == members[: len(found.members)]:
                 return True
-        elif not is_own(found.object) and other.type.dtype is array.dtype:
+        elif not is_own(found.object) and array.dtype in _arrays(other.type):
             return True
     return False
 

@@ -63,7 +63,7 @@ def record(node: Node, run: Run, inner: set[str]) -> list[Any]:
     """
     bindings = {b.key: b for step in run.program.steps for b in step.bindings if b.rank or b.target}
     for key, binding in bindings.items():
-        if (binding.target or binding.private) and not binding.state:
+        if (binding.target or binding.private) and not binding.state and not run.overwrites(key):
             _record_start(run, key, binding, inner)
     structures = _structures(run, inner)
     if structures and on_device(run):

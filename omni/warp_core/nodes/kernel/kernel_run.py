@@ -64,6 +64,17 @@ class Run:
             if self.follows(name):
                 self.structure(name)
 
+    def overwrites(self, key: str) -> bool:
+        """True if the first kernel that has an array writes each element, whatever was there."""
+        for step, dims, arguments in zip(self.program.steps, self.dims, self.arguments, strict=True):
+            for number, binding in enumerate(step.bindings):
+                if binding.key == key:
+                    structs = self.program.structs
+                    array = arguments[number] if structs is None else getattr(structs[1], binding.name)
+                    is_launched = self.substeps > 0 and 0 not in dims and tuple(array.shape) == tuple(dims)
+                    return is_launched and step.covers(binding, self.program.request.device)
+        return False
+
     def structure(self, name: str) -> int:
         """The id of the mesh, hash grid or volume `name`, brought up to date. Raises GraphError."""
         return self.structures.argument(self.values, name, self.program.request.device, self._array)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import omni.warp_core as wp
 
 from ...lang.errors import CompileError, InternalError
+from ...launches.plans import cached, options_for
 from ..graph.node_graph import GraphError
 from .diagnostics import ProgramError, entry, of_compiler
 from .kernel_bindings import Binding, bind_parameters, make_structs, parameters_of
@@ -46,6 +47,12 @@ class Step:
     kernel: Any
     use: KernelUse
     bindings: list[Binding]
+
+    def covers(self, binding: Binding, device: str) -> bool:
+        """True if a launch over the shape of an array neither reads nor leaves what was there."""
+        loaded = cached(self.kernel, options_for(self.kernel, wp.get_device(device)))
+        name = f"outputs.{binding.name}" if self.use.is_struct else binding.name
+        return loaded is not None and any(array.name == name for array in loaded.artifact.covered)
 
 
 @dataclass
