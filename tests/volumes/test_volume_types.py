@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.volumes.grid_tree import GridError, child_offsets, read_header, read_inner_nodes
-from omni.warp_core.volumes.layout import FP16, FPN, VALUE_TYPES, offset_of
+from omni.warp_core.volumes.grid_builder import Placement, Tiles, build_grid, leaves_of_voxels
+from omni.warp_core.volumes.grid_tree import GridError, child_offsets, read_grid, read_header, read_inner_nodes
+from omni.warp_core.volumes.layout import (
+    FP16,
+    FPN,
+    HALF,
+    INDEX,
+    INDEX_MASK,
+    ON_INDEX,
+    ON_INDEX_MASK,
+    VALUE_TYPES,
+    offset_of,
+)
 from omni.warp_core.volumes.nvdb_file import read_grids
 from omni.warp_core.volumes.vdb_file import read_vdb
 
@@ -48,10 +59,80 @@ def test_codes_stand_for_what_nanovdb_decodes(kind, tmp_path):
     assert len(np.unique(found[:, 0])) > 12  # not only values of tiles
 
 
+def a_volume(number: int, values: np.ndarray | None, tile: float, background: float) -> wp.Volume:
+    """Some voxels around the origin, and a tile of 8x8x8 voxels from (64, 0, 0) on."""
+    value_type = VALUE_TYPES[number]
+    leaves = leaves_of_voxels(VOXELS, values, background)
+    tiles = Tiles(np.int32([[64, 0, 0]]), np.int32([8]), np.array([tile], value_type.base), np.array([True]))
+    data = build_grid(leaves, value_type, background, Placement(np.eye(3), np.zeros(3)), tiles=tiles)
+    return wp.Volume(wp.array(data, dtype=wp.uint8))
+
+
+VOXELS = np.unique(np.random.default_rng(4).integers(-20, 20, (500, 3)), axis=0).astype(np.int32)
+IN_TILE = [[64, 0, 0], [71, 7, 7]]
+
+
+def test_halves(tmp_path):
+    rng = np.random.default_rng(5)
+    halves = (rng.normal(size=len(VOXELS)) * 10.0 ** rng.integers(-8, 5, len(VOXELS))).astype(np.float16)
+    assert (np.abs(halves) < 6e-5).any()  # subnormal ones
+    volume, judge = a_volume(HALF, halves, -2.5, 0.5), a_volume(1, halves.astype(np.float32), -2.5, 0.5)
+    assert volume.dtype is wp.float32 and volume.get_grid_info().type_str == "half"
+    voxels = np.concatenate([VOXELS, IN_TILE, [[500, 0, 0]]])
+    places = voxels + rng.uniform(-1, 1, voxels.shape)
+    found = queries(volume, voxels, places)
+    np.testing.assert_array_equal(found[:, 0], np.concatenate([halves.astype(np.float32), [-2.5, -2.5, 0.5]]))
+    np.testing.assert_array_equal(found, queries(judge, voxels, places))
+    np.testing.assert_array_equal(volume.get_voxel_values().numpy(), judge.get_voxel_values().numpy())
+    volume.save_to_nvdb(tmp_path / "half.nvdb")
+    again = wp.Volume.load_from_nvdb(tmp_path / "half.nvdb")
+    assert again.get_grid_info().type_str == "half"
+    np.testing.assert_array_equal(again.get_voxel_values().numpy(), judge.get_voxel_values().numpy())
+
+
+def test_halves_cannot_be_stored_nor_differentiated():
+    volume = a_volume(HALF, np.ones(len(VOXELS), np.float16), 0.0, 0.0)
+    with pytest.raises(ValueError, match="has codes or halves in place of values"):
+        wp.volume_store_f(volume.id, *VOXELS[0].tolist(), 1.0)
+    with pytest.raises(TypeError, match="values of half in a volume have no gradient"):
+        volume.requires_grad = True
+    assert volume.values is None
+
+
+@pytest.mark.parametrize("number, plain", [(INDEX_MASK, INDEX), (ON_INDEX_MASK, ON_INDEX)])
+def test_masks_beside_indices(number, plain):
+    """They change no index. A bit is the value of a voxel in a leaf."""
+
+    @wp.kernel
+    def number_of(volume: wp.uint64, voxels: wp.array(dtype=wp.vec3i), found: wp.array(dtype=int)):
+        i = wp.tid()
+        found[i] = wp.volume_lookup_index(volume, voxels[i][0], voxels[i][1], voxels[i][2])
+
+    def numbers(volume: wp.Volume, voxels: np.ndarray) -> list[int]:
+        found = wp.zeros(len(voxels), dtype=int)
+        wp.launch(number_of, len(voxels), [volume.id, wp.array(voxels, dtype=wp.vec3i), found])
+        return found.list()
+
+    data = a_volume(number, None, 255.0, 0.0).array().numpy()
+    masks = np.random.default_rng(6).integers(0, 256, (len(read_grid(data).leaf.nodes), 64), np.uint8)
+    read_grid(data).leaf.nodes["values"] = masks
+    volume, judge = wp.Volume(wp.array(data, dtype=wp.uint8)), a_volume(plain, None, 255.0, 0.0)
+    assert volume.is_index and volume.dtype is wp.bool and judge.dtype is None
+    assert np.array_equal(volume.get_voxels().numpy(), judge.get_voxels().numpy())
+    voxels = np.concatenate([volume.get_tiles().numpy()[0] + CUBE, IN_TILE])
+    assert numbers(volume, voxels) == numbers(judge, voxels)
+    bits = np.unpackbits(masks, axis=1, bitorder="little").astype(bool)
+    assert np.array_equal(looked_up(volume, voxels), np.append(bits[0], [False, False]))
+    active = np.unpackbits(read_grid(data).leaf.nodes["value_mask"], axis=1, bitorder="little").astype(bool)
+    assert np.array_equal(volume.get_voxel_values().numpy(), bits[active] if number == ON_INDEX_MASK else bits.ravel())
+    with pytest.raises(ValueError, match="has a bit for each voxel"):
+        wp.volume_store(volume.id, *VOXELS[0].tolist(), True)
+
+
 @pytest.mark.parametrize("kind", ["fp4", "fpN"])
 def test_codes_cannot_be_stored(kind, tmp_path):
     volume = wp.Volume.load_from_nvdb(unpacked(f"shared_{kind}.nvdb", tmp_path))
-    with pytest.raises(ValueError, match="has codes in place of values"):
+    with pytest.raises(ValueError, match="has codes or halves in place of values"):
         wp.volume_store_f(volume.id, -16, 0, 0, 1.0)
 
 

@@ -22,11 +22,12 @@ _CLASSES: dict[int, Any] = {
     17: vec4f, 18: vec4d, 24: vec3ub, 25: vec3us, 26: uint8,
 }  # fmt: skip
 _NUMBERS = {c.__wc_type__: number for number, c in _CLASSES.items()}
-_CLASSES |= {8: boolean, 13: float32, 14: float32, 15: float32}
+# Those that are read, and not made of arrays.
+_CLASSES |= {8: boolean, 9: float32, 13: float32, 14: float32, 15: float32, 21: boolean, 22: boolean}
 
 
 def dtype_of(value_type: ValueType) -> Any:
-    """Return the class of the values of a grid, None for indices."""
+    """Return the class of the values of a grid that lookups return, None for indices without a mask."""
     return _CLASSES.get(value_type.number)
 
 

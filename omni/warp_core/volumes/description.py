@@ -34,7 +34,7 @@ def describe(number: Any, grid: GridTree, cells: Cells, words: int, places: int)
         cell_dims=_VEC3I(*cells.places.shape),
         first_leaf=_first_leaf(grid) // WORD,
         leaf_words=layout.leaf.itemsize // WORD,
-        leaf_values=_field(layout.leaf, "first" if grid.value_type.is_index else "values"),
+        leaf_values=_field(layout.leaf, "values") if "values" in (layout.leaf.names or ()) else 0,
         lower_table=_field(layout.lower, "table"),
         upper_table=_field(layout.upper, "table"),
         entry_words=layout.lower["table"].base.itemsize // WORD,

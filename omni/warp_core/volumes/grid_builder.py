@@ -16,7 +16,6 @@ from .layout import (
     FLAG_BREADTH_FIRST,
     FLAG_LONG_NAME,
     GRID,
-    INDEX,
     LEAF_SIDE,
     LEAF_WIDTH,
     LOWER_SIDE,
@@ -24,7 +23,6 @@ from .layout import (
     MAGICS,
     NAME_BYTES,
     NO_CHECKSUM,
-    ON_INDEX,
     ROOT_OFFSET,
     TREE,
     TREE_OFFSET,
@@ -278,7 +276,7 @@ def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, ba
     records["flags"] = FLAG_BBOX
     records["value_mask"] = bits
     if value_type.is_index:
-        counts = leaves.masks.sum(axis=1) if value_type.number == ON_INDEX else np.full(len(leaves.masks), LEAF_SIDE**3)
+        counts = leaves.masks.sum(axis=1) if value_type.counts_active else np.full(len(leaves.masks), LEAF_SIDE**3)
         records["first"] = 1 + np.cumsum(counts) - counts
     elif value_type.bits is None:
         for part, values in _values_of(leaves, background):
@@ -286,7 +284,7 @@ def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, ba
     elif value_type.bits == 1:
         for part, values in _values_of(leaves, np.full(LEAF_SIDE**3, background)):
             records["values"][part] = np.packbits(values.astype(bool), axis=-1, bitorder="little")
-    if value_type.number == ON_INDEX:
+    if value_type.counts_active:
         records["prefix"] = prefix_sums(leaves.masks)
     return boxes
 
@@ -361,7 +359,7 @@ def _num_values(leaves: Leaves, value_type: ValueType) -> int:
     """How many values there are for a grid of indices, with the background; 0 for others."""
     if not value_type.is_index:
         return 0
-    return 1 + (leaves.masks.size if value_type.number == INDEX else int(np.count_nonzero(leaves.masks)))
+    return 1 + (int(np.count_nonzero(leaves.masks)) if value_type.counts_active else leaves.masks.size)
 
 
 def _write_header(header: Any, value_type: ValueType, name: str, grid_class: int) -> None:

@@ -16,8 +16,8 @@ from .layout import (
     LOWER_WIDTH,
     MAGICS,
     MAJOR_VERSION,
-    ON_INDEX,
     OTHER_TYPES,
+    POINT_INDEX,
     TREE,
     TREE_OFFSET,
     UPPER_SIDE,
@@ -150,8 +150,8 @@ def places_in_node(numbers: np.ndarray, side: int, width: int) -> np.ndarray:
 
 
 def voxels_of(grid: GridTree) -> np.ndarray:
-    """Return the voxels that a grid counts, int32 (n, 3): active ones for ON_INDEX, else all in leaves."""
-    if grid.value_type.number == ON_INDEX:
+    """Return the voxels that a grid counts, int32 (n, 3): active ones if only they have indices, else all in leaves."""
+    if grid.value_type.counts_active:
         leaf, place = np.nonzero(unpack_mask(grid.leaf.reached["value_mask"]))
     else:
         leaf, place = np.divmod(np.arange(LEAF_SIDE**3 * len(grid.leaf.offsets)), LEAF_SIDE**3)
@@ -160,7 +160,7 @@ def voxels_of(grid: GridTree) -> np.ndarray:
 
 def count_voxels(grid: GridTree) -> int:
     """Return the number of voxels that a grid counts."""
-    if grid.value_type.number == ON_INDEX:
+    if grid.value_type.counts_active:
         return int(unpack_mask(grid.leaf.reached["value_mask"]).sum())
     return LEAF_SIDE**3 * len(grid.leaf.offsets)
 
@@ -186,6 +186,8 @@ def read_header(data: np.ndarray) -> Any:
 
 def _value_type(header: Any) -> ValueType:
     number = int(header["grid_type"])
+    if number == POINT_INDEX:
+        raise grid_error(header, 636, "values of type pointindex: voxels have ranges of points there, and no values")
     if number not in VALUE_TYPES:
         known = ", ".join(t.name for t in VALUE_TYPES.values())
         raise grid_error(header, 636, f"values of type {OTHER_TYPES.get(number, number)}; only {known} can be read")
@@ -244,7 +246,7 @@ def _check_indices(grid: GridTree) -> None:
     """Refuse an index grid whose indices are not those of its values."""
     leaves, num_values = grid.leaf.reached, int(grid.header["num_values"])
     counts = np.full(len(leaves), LEAF_SIDE**3)
-    if grid.value_type.number == ON_INDEX:
+    if grid.value_type.counts_active:
         masks = unpack_mask(leaves["value_mask"])
         counts = masks.sum(axis=1)
         wrong = np.flatnonzero(leaves["prefix"] != prefix_sums(masks))

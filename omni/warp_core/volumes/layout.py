@@ -33,8 +33,8 @@ class ValueType(NamedTuple):
         base: the NumPy type of a component.
         components: in a value.
         statistics: the NumPy type of averages and standard deviations.
-        bits: of a voxel in a leaf. None for a whole value, 0 if the value is whether the voxel is active, 1 for bool.
-            Others are the bits of a code, which stands for a number.
+        bits: of a voxel in a leaf. None for a whole value, 0 if the value is whether the voxel is active, 1 for bool
+            and for the masks of indices. Others are the bits of a code, which stands for a number.
     """
 
     number: int
@@ -56,17 +56,28 @@ class ValueType(NamedTuple):
 
     @property
     def is_coded(self) -> bool:
-        """True if the values in a leaf are codes, so that new values cannot be written."""
-        return self.bits is not None and self.bits > 1
+        """True if the values in a leaf are codes or halves, which lookups turn into float."""
+        return self.number == HALF or (self.bits is not None and self.bits > 1)
 
     @property
     def is_index(self) -> bool:
         """True if a voxel holds the place of its value in an array."""
-        return self.number in (INDEX, ON_INDEX)
+        return self.number in (INDEX, ON_INDEX, INDEX_MASK, ON_INDEX_MASK)
+
+    @property
+    def counts_active(self) -> bool:
+        """True if only active voxels have a place in an array."""
+        return self.number in (ON_INDEX, ON_INDEX_MASK)
+
+    @property
+    def is_whole(self) -> bool:
+        """True if a leaf has the values of voxels as lookups return them."""
+        return self.bits is None and not self.is_index and not self.is_coded
 
 
+HALF = 9
 FP16, FPN = 15, 16  # volumes/variable_bits.py makes the one of the other
-INDEX, ON_INDEX = 19, 20
+INDEX, ON_INDEX, INDEX_MASK, ON_INDEX_MASK = 19, 20, 21, 22
 VALUE_TYPES = {
     t.number: t
     for t in (
@@ -78,6 +89,7 @@ VALUE_TYPES = {
         ValueType(6, "vec3f", "<f4", 3, "<f4"),
         ValueType(7, "vec3d", "<f8", 3, "<f8"),
         ValueType(8, "mask", "?", 1, "?", bits=0),
+        ValueType(HALF, "half", "<f2", 1, "<f4"),
         ValueType(10, "uint32", "<u4", 1, "<f4"),
         ValueType(11, "bool", "?", 1, "?", bits=1),
         ValueType(12, "rgba8", "<u1", 4, "<f4"),
@@ -88,12 +100,15 @@ VALUE_TYPES = {
         ValueType(18, "vec4d", "<f8", 4, "<f8"),
         ValueType(INDEX, "index", "<u8", 1, "<f8"),
         ValueType(ON_INDEX, "onindex", "<u8", 1, "<f8"),
+        ValueType(INDEX_MASK, "indexmask", "<u8", 1, "<f8", bits=1),
+        ValueType(ON_INDEX_MASK, "onindexmask", "<u8", 1, "<f8", bits=1),
         ValueType(24, "vec3u8", "<u1", 3, "<f4"),
         ValueType(25, "vec3u16", "<u2", 3, "<f4"),
         ValueType(26, "uint8", "<u1", 1, "<f4"),
     )
 }
-OTHER_TYPES = {9: "half", FPN: "fpN", 21: "indexmask", 22: "onindexmask", 23: "pointindex"}
+POINT_INDEX = 23
+OTHER_TYPES = {FPN: "fpN", POINT_INDEX: "pointindex"}
 GRID_CLASSES = ("unknown", "level set", "fog", "staggered", "point index", "point data", "topology", "voxel", "index")
 CLASS_TOPOLOGY, CLASS_INDEX = GRID_CLASSES.index("topology"), GRID_CLASSES.index("index")
 
@@ -248,7 +263,8 @@ def _leaf(value_type: ValueType) -> np.dtype:
         "value_mask": (16, ("<u1", 64)),
     }
     if value_type.is_index:
-        return _record(96, first=(80, "<u8"), prefix=(88, "<u8"), **head)
+        head |= {"first": (80, "<u8"), "prefix": (88, "<u8")}
+        return _record(160, values=(96, ("<u1", 64)), **head) if value_type.bits else _record(96, **head)
     if value_type.bits is not None:
         return _leaf_of_bits(value_type.bits, head)
     statistics, end = _statistics(80, value_type)

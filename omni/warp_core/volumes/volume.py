@@ -549,12 +549,12 @@ class Volume(Structure):
 
     @property
     def dtype(self) -> Any:
-        """The type of the values, for `wp.volume_lookup` and the like; None for a volume of indices."""
+        """The type of the values, for `wp.volume_lookup` and the like; None for a volume of indices without a mask."""
         return dtype_of(self._grid.value_type)
 
     @property
     def is_index(self) -> bool:
-        """True for a volume of indices: it numbers voxels, and has no values."""
+        """True for a volume of indices: it numbers voxels, and has no values, or a mask with a bit for each."""
         return self._grid.value_type.is_index
 
     @property
@@ -706,7 +706,7 @@ class Volume(Structure):
         >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, values, 0.0)
         2.25
         """
-        if self.is_index:
+        if self.dtype is None:
             raise TypeError("wp.Volume.get_voxel_values: a volume of indices has no values; they are in your arrays")
         if self._values is None:
             return values_of(self.id, self.get_voxels(), self.dtype)

@@ -27,7 +27,7 @@ def values_in(memory: array, grid: GridTree) -> array | None:
     """Return the values of voxels in leaves, an array of shape (leaves, 512) in the memory of a volume. None without
     values, and where those of several voxels share a word of memory.
     """
-    if grid.value_type.is_index or grid.value_type.bits is not None:
+    if not grid.value_type.is_whole:
         return None
     leaf, offsets = grid.layout.leaf, grid.leaf.offsets
     start = int(offsets[0]) + offset_of(leaf, "values") if len(offsets) else 0

@@ -10,7 +10,7 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import float32, int32, uint32, uint64
 from ...lang.values.value_classes import vec3f
 from .volume_data import entry_of, known, place_of, volume_at
-from .volume_values import INDEX, ON_INDEX, VoxelValue, has_type, put_value, value_at
+from .volume_values import INDEX, INDEX_MASK, ON_INDEX, ON_INDEX_MASK, VoxelValue, has_type, put_value, value_at
 
 
 @builtin(name="_volume_voxel")
@@ -231,7 +231,7 @@ def index_of(id: uint64, i: int32, j: int32, k: int32) -> int32:
     place = place_of(data, i, j, k)
     if place >= 0 and data.id != uint64(0):
         words = prim.array_at(data.words, data.num_words, uint32)
-        if data.value_type == ON_INDEX:
+        if data.value_type == ON_INDEX or data.value_type == ON_INDEX_MASK:
             word = entry >> 6
             low, high = words[place + 4 + 2 * word], words[place + 5 + 2 * word]
             mask = uint64(low) | (uint64(high) << uint64(32))
@@ -241,7 +241,7 @@ def index_of(id: uint64, i: int32, j: int32, k: int32) -> int32:
                 sum = int32((sums >> uint64(9 * prim.max(word - 1, 0))) & uint64(511))
                 before = prim.select(word > 0, sum, 0)
                 found = int32(words[place + 20]) - 1 + before + int32(prim.popcount(mask & (bit - uint64(1))))
-        elif data.value_type == INDEX:
+        elif data.value_type == INDEX or data.value_type == INDEX_MASK:
             found = int32(words[place + 20]) - 1 + entry
         else:
             found = (place - data.first_leaf) // data.leaf_words * 512 + entry

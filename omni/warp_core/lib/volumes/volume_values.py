@@ -11,12 +11,13 @@ from ...lang.generics import N, S, T, TypeVar, Vec
 from ...lang.registry import builtin
 from ...lang.types import F32, F64, I16, I32, I64, U8, U16, U32, U64
 from ...lang.values.scalars import bool as boolean
-from ...lang.values.scalars import float32, float64, int16, int32, int64, uint8, uint16, uint32, uint64
+from ...lang.values.scalars import float16, float32, float64, int16, int32, int64, uint8, uint16, uint32, uint64
 from .volume_data import WORD, VolumeData, known, word_of
 
-FLOAT, MASK, BOOL, FP4, FP16, INDEX, ON_INDEX = 1, 8, 11, 13, 15, 19, 20  # as a grid buffer spells types of values
+# As a grid buffer spells types of values.
+FLOAT, MASK, HALF, BOOL, FP4, FP16, INDEX, ON_INDEX, INDEX_MASK, ON_INDEX_MASK = 1, 8, 9, 11, 13, 15, 19, 20, 21, 22
 _MINIMUM, _QUANTUM = 20, 21  # words of a leaf of codes
-CODES = "volume {0} has codes in place of values, which kernels cannot store: load its values into a volume of float32"
+CODES = "volume {0} has codes or halves in place of values, which kernels cannot store: make a volume of float32"
 _BITS = "volume {0} has a bit for each voxel, which kernels cannot store: make a volume of uint8"
 _WRONG_TYPE = "volume {0} has values of another type (grid type {1}) than the kernel asks for: volume.dtype has theirs"
 Word = TypeVar("Word", "scalar", among=(F32, I32, U32))
@@ -108,16 +109,23 @@ def _type_of_vec4ub(like: Vec[4, uint8]) -> int32:
 def has_type(data: VolumeData, like: S) -> boolean:
     """True if a volume has values of the type of `like`. If it has not, the launch raises."""
     number = prim.select(is_coded(data, like), FLOAT, data.value_type)
-    is_right = prim.select(number == MASK, BOOL, number) == _type_of_float(like)
+    number = prim.select(number == MASK or _has_masks(data), BOOL, number)
+    is_right = number == _type_of_float(like)
     if not is_right and data.id != uint64(0):
         prim.fail("handle", _WRONG_TYPE, data.id, data.value_type)
     return is_right
 
 
+@builtin(name="_volume_has_masks")
+def _has_masks(data: VolumeData) -> boolean:
+    """True if leaves have a mask beside their indices."""
+    return data.value_type == INDEX_MASK or data.value_type == ON_INDEX_MASK
+
+
 @builtin(name="_volume_is_coded")
 def is_coded(data: VolumeData, like: float32) -> boolean:
-    """True if values of the type of `like` are codes in leaves, which stand for numbers."""
-    return data.value_type >= FP4 and data.value_type <= FP16
+    """True if values of the type of `like` are codes or halves in leaves, which stand for numbers."""
+    return data.value_type == HALF or (data.value_type >= FP4 and data.value_type <= FP16)
 
 
 @builtin(name="_volume_is_coded")
@@ -214,11 +222,13 @@ def _put_small(data: VolumeData, at: int32, value: Small) -> None:
 
 @builtin(name="_volume_decode", cold=True)
 def _decode(id: uint64, place: int32, entry: int32) -> float32:
-    """The value of a voxel of a volume of codes: code * quantum + minimum. Tiles have values."""
+    """The value of a voxel of a volume of halves, or of codes: code * quantum + minimum. Tiles of codes have floats."""
     data = known(id)
     floats = prim.array_at(data.words, data.num_words, float32)
     value = floats[place & WORD]
-    if place >= 0:
+    if data.value_type == HALF:
+        value = float32(prim.array_at(data.words, data.num_words * 2, float16)[_part(data, place, entry, 2)])
+    elif place >= 0:
         shift = data.value_type - FP4 + 2  # a code has 4, 8 or 16 bits
         bit = entry << shift
         words = prim.array_at(data.words, data.num_words, uint32)
@@ -245,7 +255,8 @@ def value_at(data: VolumeData, place: int32, entry: int32, like: float32) -> flo
 @builtin(name="_volume_value_at")
 def _bool_at(data: VolumeData, place: int32, entry: int32, like: boolean) -> boolean:
     words = prim.array_at(data.words, data.num_words, int32)
-    bits = prim.select(place >= 0, 1 << (entry & 31), 255)  # a tile has a byte
+    in_tile = prim.select(_has_masks(data), 0, 255)  # a tile has a byte, and one of indices no mask
+    bits = prim.select(place >= 0, 1 << (entry & 31), in_tile)
     return (words[word_of(data, place, entry >> 5, 1)] & bits) != 0
 
 
