@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-from ...lang import prim
-from ...lang.generics import Array, F, Int, Mat, N, S, Vec
+from ...lang.generics import Array, F, Mat, N, S, Vec
 from ...lang.ref_params import ref
 from ...lang.registry import builtin
 from ...lang.values.scalars import float32, int32, uint64
-from ..scalar_functions import round
+from .volume_array_samples import sampled, sampled_with_slopes
 from .volume_data import volume_at
-from .volume_lookups import index_of
-from .volume_samples import CLOSEST, LINEAR, NO_MODE, WHOLE, base_of, blend, gradient_of, integer, slope_of
-
-
-@builtin(name="_volume_element")
-def _element(id: uint64, i: int32, j: int32, k: int32, values: Array[S], background: S) -> S:
-    """The element of an array that belongs to a voxel."""
-    value, index = background, index_of(id, i, j, k)
-    if index >= 0:
-        value = values[index]
-    return value
-
-
-@builtin(name="_volume_elements")
-def _elements(
-    id: uint64, i: int32, j: int32, k: int32, values: Array[S], background: S
-) -> tuple[S, S, S, S, S, S, S, S]:
-    """The elements that belong to a voxel and to the seven after it; z is fastest."""
-    u, v, w = i + 1, j + 1, k + 1
-    return (
-        _element(id, i, j, k, values, background),
-        _element(id, i, j, w, values, background),
-        _element(id, i, v, k, values, background),
-        _element(id, i, v, w, values, background),
-        _element(id, u, j, k, values, background),
-        _element(id, u, j, w, values, background),
-        _element(id, u, v, k, values, background),
-        _element(id, u, v, w, values, background),
-    )
-
-
-@builtin(name="_volume_linear_index")
-def _linear_integers(id: uint64, uvw: Vec[3, float32], values: Array[Int], background: Int) -> Int:
-    """The value at a place, interpolated."""
-    prim.fail("argument", WHOLE, id)
-    return background
-
-
-@builtin(name="_volume_linear_index")
-def _linear(id: uint64, uvw: Vec[3, float32], values: Array[S], background: S) -> S:
-    low = base_of(uvw)
-    a, b, c, d, e, f, g, h = _elements(id, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
-    return blend(a, b, c, d, e, f, g, h, uvw - low)
+from .volume_samples import gradient_of
 
 
 @builtin
@@ -81,33 +38,7 @@ def volume_sample_index(
     >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, -1.0)
     2.0
     """
-    known_id, value = volume_at(id).id, background
-    if sampling_mode == LINEAR:
-        value = _linear(known_id, uvw, voxel_data, background)
-    elif sampling_mode == CLOSEST:
-        i, j, k = integer(round(uvw[0])), integer(round(uvw[1])), integer(round(uvw[2]))
-        value = _element(known_id, i, j, k, voxel_data, background)
-    else:
-        prim.fail("argument", NO_MODE, sampling_mode)
-    return value
-
-
-@builtin(name="_volume_index_slopes")
-def _slopes(
-    id: uint64, uvw: Vec[3, float32], mode: int32, values: Array[S], background: S, zero: S
-) -> tuple[S, S, S, S]:
-    """The value at a place, and its derivatives in x, y and z."""
-    known_id = volume_at(id).id
-    value, x, y, z = background, zero, zero, zero
-    if mode == LINEAR:
-        low = base_of(uvw)
-        i, j, k = integer(low[0]), integer(low[1]), integer(low[2])
-        a, b, c, d, e, f, g, h = _elements(known_id, i, j, k, values, background)
-        value = blend(a, b, c, d, e, f, g, h, uvw - low)
-        x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
-    else:
-        value = volume_sample_index(id, uvw, mode, values, background)
-    return value, x, y, z
+    return sampled(volume_at(id).id, uvw, sampling_mode, voxel_data, background)
 
 
 @builtin
@@ -148,7 +79,7 @@ def volume_sample_grad_index(
     >>> grads.list()
     [vec3f([2.0, -2.0, -2.0])]
     """
-    value, x, y, z = _slopes(id, uvw, sampling_mode, voxel_data, background, F(0.0))
+    value, x, y, z = sampled_with_slopes(volume_at(id).id, uvw, sampling_mode, voxel_data, background, F(0.0))
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
 
@@ -162,6 +93,7 @@ def _sample_jacobian_index(
     background: Vec[N, F],
     grad: ref[Mat[N, 3, F]],
 ) -> Vec[N, F]:
-    value, x, y, z = _slopes(id, uvw, sampling_mode, voxel_data, background, Vec[N, F]())
+    known_id, zero = volume_at(id).id, Vec[N, F]()
+    value, x, y, z = sampled_with_slopes(known_id, uvw, sampling_mode, voxel_data, background, zero)
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
