@@ -233,6 +233,7 @@ def test_a_kernel_looks_up_what_it_stored():
 TRANSFORMS = {
     "size": {"voxel_size": 0.25},
     "three sizes": {"voxel_size": (0.5, 1.0, 3.0), "translation": (10.0, -4.0, 0.5)},
+    "wp.mat33": {"transform": wp.mat33(0.0, -2.0, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 1.0), "translation": (1.0, 2.0, 3.0)},
     "matrix": {"transform": [[0.0, -2.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.25, 1.0]], "translation": (1.0, 2.0, 3.0)},
 }
 
@@ -241,7 +242,8 @@ TRANSFORMS = {
 def test_transforms(name):
     given = TRANSFORMS[name]
     size = np.broadcast_to(given.get("voxel_size", 1.0), 3)
-    matrix, move = np.array(given.get("transform", np.diag(size))), np.array(given.get("translation", (0, 0, 0)))
+    matrix = np.reshape(given.get("transform", np.diag(size)), (3, 3))
+    move = np.array(given.get("translation", (0, 0, 0)))
     rng = np.random.default_rng(5)
     voxels = np.unique(rng.integers(-30, 30, (50, 3)), axis=0)
     world = voxels @ matrix.T + move

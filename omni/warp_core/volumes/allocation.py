@@ -75,6 +75,8 @@ def placement_of(voxel_size: Any, translation: Any, transform: Any = None) -> Pl
         matrix = np.diag(sizes)
     else:
         matrix = np.asarray(transform, float)
+        if matrix.shape == (9,):  # of a wp.mat33
+            matrix = matrix.reshape(3, 3)
         if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or np.linalg.det(matrix) == 0.0:
             raise ValueError(f"transform: expected a matrix of 3x3 that has an inverse, got {transform}")
     return Placement(matrix, vector("translation", translation))
