@@ -246,7 +246,8 @@ def _convert(options: argparse.Namespace) -> int:
     except KeyError as error:
         raise _Stop(USAGE, f"{options.source}: {error.args[0]}") from None
     except ValueError as error:
-        raise _Stop(INPUT, str(error)) from None
+        hint = "" if options.grids else "; --grid NAME converts the grids that you name"
+        raise _Stop(INPUT, f"{error}{hint}") from None
     except OSError as error:
         where = INPUT if error.filename == options.source else OUTPUT
         name = options.source if where == INPUT else options.output

@@ -91,6 +91,17 @@ def test_shapes_can_vanish(renderer, tmp_path, name):
     assert [imageable.ComputeVisibility(t) for t in (0, 1)] == ["inherited", "invisible"]
 
 
+def test_arrows_begin_at_their_place(renderer, tmp_path):
+    renderer.render_arrow("a", (1, 2, 3), QUARTER, 0.1, 3.0, cap_radius=0.3, cap_height=1.0, color=(1.0, 0.0, 0.0))
+    renderer.render_arrow("b", (0, 0, 0), IDENTITY, 0.5, 3.0, up_axis=2, visible=False)
+    stage = saved(renderer, tmp_path)
+    assert np.allclose(bound(stage, "/root/a"), [[-3, 1.7, 2.7], [1, 2.3, 3.3]], atol=1e-5), "y points to -x"
+    assert np.allclose(bound(stage, "/root/b/cap"), [[-1, -1, 3], [1, 1, 4]], atol=1e-5)
+    cap = UsdGeom.Cone(stage.GetPrimAtPath("/root/a/cap"))
+    assert list(cap.GetDisplayColorAttr().Get(0)) == [Gf.Vec3f(1.0, 0.0, 0.0)]
+    assert UsdGeom.Imageable(stage.GetPrimAtPath("/root/b/cap")).ComputeVisibility(0) == "invisible"
+
+
 def test_meshes(renderer, tmp_path):
     for frame in range(3):
         renderer.begin_frame(frame / 30)

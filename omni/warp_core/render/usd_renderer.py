@@ -381,6 +381,53 @@ class UsdRenderer:
         path = self._shape(name, UsdGeom.Cone, values, parent_body, is_template, up_axis)
         return self._finish(path, pos, rot, color=color, visible=visible)
 
+    def render_arrow(
+        self,
+        name: str,
+        pos: Sequence[float],
+        rot: Sequence[float],
+        base_radius: float,
+        base_height: float,
+        cap_radius: float | None = None,
+        cap_height: float | None = None,
+        parent_body: str | None = None,
+        is_template: bool = False,
+        up_axis: int = 1,
+        color: Any = None,
+        visible: bool = True,
+    ) -> str:
+        """Write an arrow that points along an axis, 0, 1 or 2, as a cylinder `base` and a cone `cap`.
+
+        Args:
+            name: Name of the prim.
+            pos: Position of the arrow's tail.
+            rot: Rotation.
+            base_radius: Radius of the cylinder.
+            base_height: Length of the cylinder, which is a whole one here.
+            cap_radius: Radius of the cone; None is twice that of the cylinder.
+            cap_height: Length of the cone; None is a third of that of the cylinder.
+            parent_body: Name of the body that the arrow moves with.
+            is_template: Write the prim below the class `/templates`.
+            up_axis: The axis.
+            color: Color, linear RGB.
+            visible: Whether the arrow is seen in this frame.
+
+        Returns:
+            The path of the prim.
+        """
+        path = self._place(name, parent_body, is_template)
+        with authored(self.stage, path, UsdGeom.Xform):
+            self._finish(path, pos, rot, visible=visible)
+        radius = 2.0 * base_radius if cap_radius is None else cap_radius
+        height = base_height / 3.0 if cap_height is None else cap_height
+        for part, schema, start, values in (
+            ("base", UsdGeom.Cylinder, 0.0, {"radius": base_radius, "height": base_height}),
+            ("cap", UsdGeom.Cone, base_height, {"radius": radius, "height": height}),
+        ):
+            drawn = self._shape(f"{name}/{part}", schema, values, parent_body, is_template, up_axis)
+            self._finish(drawn, np.eye(3)[up_axis] * (start + 0.5 * values["height"]), color=color)
+        return path
+
     def render_plane(
         self,
         name: str,
