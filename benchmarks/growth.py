@@ -1,11 +1,14 @@
 """Growth of times with the size of meshes, sets of points and grids, beside warp-lang: rows, and a picture of them.
 
-    python benchmarks/growth.py [--least 4] [--most 7] [--rounds 5] [--picture growth.png] [--peer-python PYTHON]
+    python benchmarks/growth.py [--most 7] [--rows growth.json] [--picture growth.png] [--peer-python PYTHON]
 
-Sizes go from 10^LEAST to 10^MOST, two for each power of ten. Each implementation has a process of its own, and they
-take turns. The fastest call of each is reported, as nanoseconds for each item: a triangle, point or voxel that is
-built, or one of 200,000 queries. On one thread the time is that of the processor, so that other work on the machine
-hardly counts; on several it is that of the clock. The picture needs matplotlib.
+Sizes go from 10^LEAST to 10^MOST, two for each power of ten. For each size, each implementation has a process of its
+own, and they take turns. The fastest call of each is reported, as nanoseconds for each item: a triangle, point or voxel
+that is built, or one of 200,000 queries. On one thread the time is that of the processor, so that other work on the
+machine hardly counts; on several it is that of the clock. The picture needs matplotlib.
+
+An answer that takes longer than --limit seconds leaves a gap. Rows are printed as they are measured, and kept in
+--rows: a later call with the same file measures the sizes that are not in it yet.
 """
 
 from __future__ import annotations
@@ -13,11 +16,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import json
 import math
 import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,19 +151,58 @@ class Worker:
         return n**3
 
 
-def measure(contenders: dict[str, Contender], items: str, size: int, rounds: int) -> list[dict[str, Any]]:
-    """Return a row for each operation: the nanoseconds for an item, by implementation."""
-    count = [contender.ask("load", items, size) for contender in contenders.values()].pop()
+def measure(
+    contenders: dict[str, Contender], items: str, size: int, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return a row for each operation: the nanoseconds for an item, by implementation; NaN where there is no answer."""
+    live, count = dict(contenders), size
+
+    def ask(label: str, *question: Any) -> float:
+        """The answer of an implementation, or NaN from the first question on that it does not answer."""
+        if label in live:
+            try:
+                return live[label].ask(*question, within=options.limit)
+            except WorkerError as why:
+                print(f"{label}: {size:,} {items}, {' '.join(map(str, question))}: {why}", file=sys.stderr)
+                del live[label]
+        return math.nan
+
+    for label in contenders:
+        made = ask(label, "load", items, size)
+        count = count if math.isnan(made) else int(made)
     rows = []
     for call in OPERATIONS[items]:
         best = dict.fromkeys(contenders, math.inf)
-        for turn in range(rounds + 1):  # the first one compiles and warms up
-            for label, contender in contenders.items():
-                seconds = contender.ask("time", call)
-                best[label] = min(best[label], seconds if turn else math.inf)
+        for turn in range(options.rounds + 1):  # the first one compiles and warms up
+            for label in contenders:
+                seconds = ask(label, "time", call)
+                best[label] = seconds if math.isnan(seconds) else min(best[label], seconds if turn else math.inf)
         divisor = count if call in BUILDS else QUERIES
-        rows.append({"items": items, "call": call, "size": count, **{k: 1e9 * t / divisor for k, t in best.items()}})
+        times = {label: 1e9 * seconds / divisor for label, seconds in best.items()}
+        print(f"{items}: {call}, {count:,}:", *(f"{label} {t:.1f}" for label, t in times.items()), flush=True)
+        rows.append({"items": items, "call": call, "wanted": size, "size": count, **times})
     return rows
+
+
+def measure_all(start: Callable[[], dict[str, Contender]], options: Any) -> list[dict[str, Any]]:
+    """Return the rows of all sizes. Those in the file of rows are not measured again."""
+    kept = Path(options.rows) if options.rows else None
+    rows = json.loads(kept.read_text()) if kept and kept.exists() else []
+    done = {(row["items"], row["wanted"]) for row in rows}
+    sizes = [round(10 ** (options.least + step / 2)) for step in range(round(2 * (options.most - options.least)) + 1)]
+    for size, items in ((size, items) for size in sizes for items in OPERATIONS):
+        if (items, size) in done:
+            continue
+        contenders = start()
+        try:
+            rows += measure(contenders, items, size, options)
+        finally:
+            for contender in contenders.values():
+                contender.close()
+        if kept:
+            kept.write_text(json.dumps(rows))
+    order = list(OPERATIONS)
+    return sorted(rows, key=lambda row: (order.index(row["items"]), row["size"]))
 
 
 def draw(rows: list[dict[str, Any]], labels: list[str], file: str) -> None:
@@ -191,6 +235,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--most", type=float, default=7.0, help="exponent of the largest size (default: 7)")
     parser.add_argument("--rounds", type=int, default=5, help="calls of each implementation (default: 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds for an answer (default: 300)")
+    parser.add_argument("--rows", metavar="FILE", help="keep the rows there, as JSON")
     parser.add_argument("--picture", metavar="FILE", help="draw the rows")
     parser.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has the peers (default: make one)")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
@@ -206,36 +252,29 @@ def main() -> int:
         serve(Worker, options.serve[0], int(options.serve[1]))
         return 0
     theirs = options.peer_python or str(peers.python())
-    contenders = {
-        OURS: Contender(sys.executable, __file__, "--serve", "omni.warp_core", options.threads),
-        ALONE: Contender(sys.executable, __file__, "--serve", "omni.warp_core", 1),
-        WARP: Contender(theirs, __file__, "--serve", "warp", 1),
+    kinds = {
+        OURS: (sys.executable, "omni.warp_core", options.threads),
+        ALONE: (sys.executable, "omni.warp_core", 1),
+        WARP: (theirs, "warp", 1),
     }
-    steps = round(2 * (options.most - options.least)) + 1
-    rows = []
-    try:
-        for items in OPERATIONS:
-            for step in range(steps):
-                rows += measure(contenders, items, round(10 ** (options.least + step / 2)), options.rounds)
-    except WorkerError as why:
-        print(why, file=sys.stderr)
-        return 1
-    finally:
-        for contender in contenders.values():
-            contender.close()
+
+    def start() -> dict[str, Contender]:
+        return {k: Contender(python, __file__, "--serve", *of) for k, (python, *of) in kinds.items()}
+
+    rows = measure_all(start, options)
     print(*(f"{key}: {value}" for key, value in machine().items()), sep="\n")
     cells = [
         (
             f"{r['items']}: {r['call']}",
             f"{r['size']:,}",
-            *(f"{r[k]:.1f}" for k in contenders),
+            *(f"{r[k]:.1f}" for k in kinds),
             f"{r[WARP] / r[ALONE]:.1f}",
         )
         for r in rows
     ]
-    print(table(("ns", "size", *contenders, "warp ÷ ours, 1 thread"), cells))
+    print(table(("ns", "size", *kinds, "warp ÷ ours, 1 thread"), cells))
     if options.picture:
-        draw(rows, list(contenders), options.picture)
+        draw(rows, list(kinds), options.picture)
     return 0
 
 
