@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from omni.warp_core.studio.records import unpack
@@ -145,7 +146,7 @@ class Client:
                     self.kernels[message["node"]] = message
 
     def _stream(self) -> None:
-        with contextlib.suppress(httpx.HTTPError, OSError, AssertionError):
+        with contextlib.suppress(httpx.HTTPError, OSError, AssertionError, ConnectionClosed):
             self.wait(lambda: self.latest.get("hello"))
             url = f"{self.studio.address}frames?page={self.latest['hello']['page']}"
             headers = {"Authorization": f"Bearer {self.studio.token}"}

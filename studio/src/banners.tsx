@@ -8,6 +8,7 @@ export function Banners() {
   const engine = useStudio((s) => s.engine);
   const disk = useStudio((s) => s.disk);
   const recover = useStudio((s) => s.recover);
+  const others = useStudio((s) => s.others);
   const bake = useStudio((s) => s.bake);
   const connection = useStudio((s) => s.connection);
   return (
@@ -23,6 +24,15 @@ export function Banners() {
           {engine.text !== "stopped" && engine.suspects.map((node) => <FindOutWhy key={node} node={node} />)}
           <button type="button" onClick={() => send("again")}>
             Run it again
+          </button>
+        </p>
+      )}
+      {others && (
+        <p className="banner">
+          Another studio has this file open. What one saves, the other reads or asks about; unsaved edits stay
+          apart.
+          <button type="button" aria-label="Close" onClick={() => setState({ others: false })}>
+            ×
           </button>
         </p>
       )}

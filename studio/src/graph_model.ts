@@ -1,15 +1,19 @@
 /** The graph as React Flow takes it: nodes with places, and edges between their ports. */
 
 import { Graph as Layout, layout } from "@dagrejs/dagre";
-import type { Edge, Node } from "@xyflow/react";
+import { type Edge, type Node, Position } from "@xyflow/react";
 import type { Graph, GraphNode, Port } from "./messages";
 
 export type NodeData = { node: GraphNode; inputs: Port[]; outputs: Port[] };
 export type FlowNode = Node<NodeData, "warp">;
 
 const WIDTH = 190;
+const HANDLE = 9;
 const ROW = 20;
 const HEAD = 36;
+const MOST_ARRANGED = 1000; // nodes whose places dagre finds; it takes a minute for 20 000
+const MANY = 200; // nodes from which on those out of sight are not in the page
+const COLUMN = 40; // nodes above one another in a large graph
 
 /** The inputs that a node shows: connected ones, execution, parameters, and those that are all it has. */
 export function shownInputs(node: GraphNode): Port[] {
@@ -74,11 +78,36 @@ export function nodesOf(graph: Graph): FlowNode[] {
     const own = flow.data.node.position;
     flow.position = own ? { x: own[0], y: own[1] } : (places.get(flow.id) ?? flow.position);
   }
-  return nodes;
+  return isLarge(graph) ? nodes.map(sized) : nodes;
 }
 
+/** True for a graph of which the page holds the visible nodes alone. */
+export function isLarge(graph: Graph): boolean {
+  return graph.nodes.length > MANY;
+}
+
+/** Tells sizes and handles of a node that is not in the page, which would have to be there to be measured. */
+function sized(flow: FlowNode): FlowNode {
+  const size = { width: WIDTH, height: heightOf(flow.data) };
+  const at = (port: Port, row: number, type: "source" | "target") => ({
+    id: port.name,
+    type,
+    position: type === "source" ? Position.Right : Position.Left,
+    x: type === "source" ? WIDTH - HANDLE / 2 : -HANDLE / 2,
+    y: HEAD + ROW * row + (ROW - HANDLE) / 2,
+    width: HANDLE,
+    height: HANDLE,
+  });
+  const inputs = flow.data.inputs.map((port, row) => at(port, row, "target"));
+  const outputs = flow.data.outputs.map((port, row) => at(port, row, "source"));
+  return { ...flow, width: WIDTH, measured: size, handles: [...inputs, ...outputs] };
+}
+
+type Places = Map<string, { x: number; y: number }>;
+
 /** Returns places from left to right along the connections. */
-export function arranged(nodes: FlowNode[], edges: Edge[]): Map<string, { x: number; y: number }> {
+export function arranged(nodes: FlowNode[], edges: Edge[]): Places {
+  if (nodes.length > MOST_ARRANGED) return inColumns(nodes, edges);
   const plan = new Layout();
   plan.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 60 });
   plan.setDefaultEdgeLabel(() => ({}));
@@ -91,4 +120,50 @@ export function arranged(nodes: FlowNode[], edges: Edge[]): Map<string, { x: num
       return [id, { x: x - WIDTH / 2, y: y - heightOf(data) / 2 }];
     }),
   );
+}
+
+/** Returns places of many nodes: one column or more for each rank, which is the longest way from a node without inputs. */
+export function inColumns(nodes: FlowNode[], edges: Edge[]): Places {
+  const places: Places = new Map();
+  let x = 0;
+  for (const ids of byRank(nodes, edges)) {
+    for (let first = 0; first < ids.length; first += COLUMN) {
+      let y = 0;
+      for (const { id, data } of ids.slice(first, first + COLUMN)) {
+        places.set(id, { x, y });
+        y += heightOf(data) + 24;
+      }
+      x += WIDTH + 60;
+    }
+  }
+  return places;
+}
+
+/** Nodes of a cycle have no rank, and come last. */
+function byRank(nodes: FlowNode[], edges: Edge[]): FlowNode[][] {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const after = new Map<string, string[]>();
+  const waitsFor = new Map(nodes.map((node) => [node.id, 0]));
+  for (const { source, target } of edges) {
+    if (!byId.has(source)) continue;
+    const targets = after.get(source);
+    if (targets) targets.push(target);
+    else after.set(source, [target]);
+    waitsFor.set(target, (waitsFor.get(target) ?? 0) + 1);
+  }
+  const ranks: FlowNode[][] = [];
+  let now = nodes.filter(({ id }) => waitsFor.get(id) === 0);
+  while (now.length) {
+    ranks.push(now);
+    const freed: FlowNode[] = [];
+    for (const id of now.flatMap((node) => after.get(node.id) ?? [])) {
+      const left = (waitsFor.get(id) ?? 0) - 1;
+      waitsFor.set(id, left);
+      const node = byId.get(id);
+      if (left === 0 && node) freed.push(node);
+    }
+    now = freed;
+  }
+  const rest = nodes.filter(({ id }) => (waitsFor.get(id) ?? 0) > 0);
+  return rest.length ? [...ranks, rest] : ranks;
 }

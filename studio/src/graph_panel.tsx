@@ -16,7 +16,7 @@ import {
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useMemo, useState } from "react";
 import type { Theme } from "./app";
-import { edgesOf, type FlowNode, nodesOf, split } from "./graph_model";
+import { edgesOf, type FlowNode, isLarge, nodesOf, split } from "./graph_model";
 import { Icon } from "./icons";
 import { deleteSelection } from "./keys";
 import type { Port } from "./messages";
@@ -164,6 +164,11 @@ function GraphView({ theme, addNode }: Props) {
           </button>
         </div>
       )}
+      {graph && graph.omitted > 0 && (
+        <p className="status warning">
+          {`${graph.nodes.length} of ${graph.nodes.length + graph.omitted} nodes are shown; all of them run.`}
+        </p>
+      )}
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={shownEdges}
@@ -201,7 +206,7 @@ function GraphView({ theme, addNode }: Props) {
           else deleteSelection();
         }}
         minZoom={0.1}
-        onlyRenderVisibleElements={nodes.length > 200}
+        onlyRenderVisibleElements={graph ? isLarge(graph) : false}
       >
         <Background gap={20} size={1} />
         <Controls showInteractive={false} />

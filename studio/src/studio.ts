@@ -41,6 +41,8 @@ export interface State {
   engine: EngineState;
   disk: { changed: boolean };
   recover: number;
+  /** True while the user has to know that another studio has the file open. */
+  others: boolean;
   ms: Record<string, number>;
   failed: Record<string, string>;
   rows: Rows | null;
@@ -69,6 +71,7 @@ let state: State = {
   engine: { state: "starting", text: "", suspects: [] },
   disk: { changed: false },
   recover: 0,
+  others: false,
   ms: {},
   failed: {},
   rows: null,
@@ -204,6 +207,7 @@ const answers: Record<string, (message: Message) => void> = {
   found: (m) => setState({ found: m, ...(m.runs ? {} : { shownCode: m.node }) }),
   engine: (m) => setState({ engine: m }),
   disk: (m) => setState({ disk: m }),
+  others: (m) => setState({ others: m.open }),
   recover: (m) => setState({ recover: m.count }),
   reloaded: () => notify("The file has changed on disk, and was read again."),
   fresh: () => setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], samples: null }),
@@ -230,8 +234,14 @@ function takeDoc(doc: Doc): void {
   document.title = `${doc.edited ? "• " : ""}${doc.file.split("/").pop()} – Omni Warp Studio`;
 }
 
+const MOST_TEXT = 1 << 20; // characters of a kernel's text
+
 /** Takes a text that the user has typed, and sends it. */
 export function typeText(node: string, text: string, run = false): void {
+  if (text.length > MOST_TEXT)
+    return notify(
+      `The text has more than ${MOST_TEXT} characters, so it is not taken; the last one runs on.`,
+    );
   const rev = (state.texts[node]?.rev ?? 0) + 1;
   setState({ texts: { ...state.texts, [node]: { text, rev } } });
   send("code", { node, text, rev, run });

@@ -4,12 +4,11 @@ import errno
 import os
 
 import pytest
-from pxr import Sdf
 
-from omni.warp_core.nodes.stock import node_registry
 from omni.warp_core.studio.editing.document import Document
 from omni.warp_core.studio.editing.edits import EditError
-from omni.warp_core.studio.editing.scene_description import MOST_NODES, describe
+from omni.warp_core.studio.editing.outline import Outline
+from omni.warp_core.studio.editing.scene_description import MOST_NODES
 from tests.studio_scenes import LIFT, write_scene
 from tests.studio_server import Client, running
 
@@ -75,16 +74,71 @@ def test_a_disk_that_fills_while_the_scene_is_written_is_told(tmp_path, monkeypa
     assert document.is_edited and scene.read_text() == before
 
 
-def test_graphs_of_a_hundred_thousand_nodes_are_shown_in_part(tmp_path):
-    layer = Sdf.Layer.CreateAnonymous(".usda")
-    with Sdf.ChangeBlock():
-        graph = Sdf.CreatePrimInLayer(layer, "/Graph")
-        graph.specifier, graph.typeName = Sdf.SpecifierDef, "OmniGraph"
-        for number in range(100_000):
-            node = Sdf.PrimSpec(graph, f"n{number}", Sdf.SpecifierDef, "OmniGraphNode")
-            Sdf.AttributeSpec(node, "node:type", Sdf.ValueTypeNames.Token).default = "omni.graph.nodes.ReadTime"
-    path = tmp_path / "many.usdc"
-    layer.Export(str(path))
+CLOCK = """def OmniGraphNode "n{}"
+{{
+    token node:type = "omni.graph.nodes.ReadTime"
+}}
+"""
+
+
+def test_a_graph_of_a_hundred_thousand_nodes_is_shown_in_part_and_edited(tmp_path):
+    path = tmp_path / "many.usda"
+    nodes = "".join(CLOCK.format(number) for number in range(100_000))
+    path.write_text(f'#usda 1.0\ndef OmniGraph "Graph"\n{{\n{nodes}}}\n')
     document = Document.open(str(path))
-    [found] = describe(document.stage, node_registry.standard())["graphs"]
-    assert len(found["nodes"]) == MOST_NODES and found["omitted"] == 100_000 - MOST_NODES
+    outline = Outline(document)
+    [graph] = outline.message()["graphs"]
+    assert len(graph["nodes"]) == MOST_NODES and graph["omitted"] == 100_000 - MOST_NODES
+    for name in ("n5", "n99999"):  # shown, and left out
+        patch = document.edit([{"do": "enable", "node": f"/Graph/{name}", "on": False}], "mute")
+        assert patch.paths == (f"/Graph/{name}",) and len(patch.text) < 1000
+        shown = [node["name"] for op in outline.changed(patch)["ops"] for node in op["nodes"]]
+        assert shown == ([name] if name == "n5" else [])
+    assert document.undo().paths == ("/Graph/n99999",)
+    assert document.stage.GetAttributeAtPath("/Graph/n5.node:enabled").Get() is False
+    assert not document.stage.GetAttributeAtPath("/Graph/n99999.node:enabled")
+
+
+def test_two_studios_on_one_file_know_of_each_other_and_lose_nothing(tmp_path):
+    scene, settings = write_scene(tmp_path / "scene.usda"), tmp_path / "settings"
+
+    def raised(client, height):
+        client.edit({"do": "set", "path": f"{NODE}.inputs:height", "value": height})
+        client.wait(lambda: client.latest["doc"]["edited"])
+
+    def height(client):
+        return next(port["value"] for port in client.node("lift")["ports"] if port["name"] == "inputs:height")
+
+    with running(scene, settings) as first, running(scene, settings) as second:
+        one, two = Client(first), Client(second)
+        assert two.wait(lambda: two.latest.get("others"))["open"] and "others" not in one.latest
+        raised(one, 2.0)
+        one.send("save")
+        two.wait(lambda: height(two) == 2.0)  # without edits it reads what the other one saved
+        raised(one, 3.0)
+        raised(two, 4.0)
+        one.send("save")
+        two.wait(lambda: two.latest["disk"]["changed"])
+        two.send("save")
+        told(two, "changed on disk")
+        assert "inputs:height = 3" in scene.read_text()
+        two.send("keep")
+        two.send("save")
+        one.wait(lambda: height(one) == 4.0)
+        raised(one, 5.0)
+        raised(two, 6.0)
+        first.kill()
+        two.close()
+        with running(scene, settings) as third:
+            three = Client(third)
+            assert three.wait(lambda: three.latest.get("others"))
+            three.send("recover", take=True)
+            three.wait(lambda: height(three) == 5.0)  # those of the killed one, not those of the one that runs
+            three.close()
+
+
+def test_a_studio_that_ends_leaves_no_empty_journal(tmp_path):
+    with running(write_scene(tmp_path / "scene.usda"), tmp_path / "settings") as studio:
+        Client(studio).close()
+        assert [path.suffix for path in (tmp_path / "settings" / "studio").iterdir()] == [".jsonl"]
+    assert list((tmp_path / "settings" / "studio").iterdir()) == []

@@ -38,7 +38,7 @@ class Hub:
     def __init__(self, document: Document, device: str = "cpu"):
         self.document, self.pages = document, Pages()
         self.outline = Outline(document)
-        self.journal = Journal(document.path, document.digest())
+        self.journal = self._open_journal()
         self.found_edits = self.journal.found()
         self.evaluation = Evaluation(document, device, self.pages)
         self.agreements = Agreements(self.pages, self.evaluation)
@@ -71,6 +71,7 @@ class Hub:
         self.evaluation.close()
         self.investigation.close()
         self.baking.stop()
+        self.journal.close()
 
     # Pages.
 
@@ -89,6 +90,8 @@ class Hub:
             page.post(
                 {"is": "samples", "samples": sample_scenes.listed(), "folder": os.path.dirname(self.document.path)}
             )
+        if self.journal.others:
+            page.post({"is": "others", "open": True})
         if self.found_edits:
             page.post({"is": "recover", "count": len(self.found_edits)})
 
@@ -216,7 +219,8 @@ class Hub:
         if not self.document.is_new or self.document.revision:
             raise EditError("a sample can only take the place of a new scene without edits")
         self.document.become(sample_scenes.copy_to(name, os.path.dirname(self.document.path)))
-        self.journal = Journal(self.document.path, self.document.digest())
+        self.journal.close()
+        self.journal = self._open_journal()
         self._show_other_files()
 
     def on_reload(self, page: Page, follow: bool = False) -> None:
@@ -237,7 +241,7 @@ class Hub:
             for patch in found:
                 self._give(patch)
                 self.document.apply(patch)
-            self.journal.resume(len(found))
+                self.journal.add(patch)
             self.texts.clear()
         else:
             self.journal.clear(self.document.digest())
@@ -245,6 +249,9 @@ class Hub:
         self._renew()
 
     # The document.
+
+    def _open_journal(self) -> Journal:
+        return Journal.open(os.path.realpath(self.document.path), self.document.digest())
 
     def _edit(self, edits: list[dict[str, Any]], label: str, key: str = "") -> None:
         self._take(self.document.edit(edits, label, key))

@@ -1,7 +1,7 @@
 """The scene as the user edits it: the root layer in memory, undo, saving, and the files it was read from.
 
-Results of the graphs never enter it. A step of undo is the spec of each changed graph before and after; the engine and
-the journal get the same specs, as text. Start with `Document.open` and `edit`.
+Results of the graphs never enter it. A step of undo is the spec of each changed node or graph before and after; the
+engine and the journal get the same specs, as text. Start with `Document.open` and `edit`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pxr import Sdf, Tf, Usd
 
 from ...nodes.stock import node_registry
 from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
-from .edits import QUIET, EditError, Editor, graph_of, place_of, run
+from .edits import QUIET, EditError, Editor, changed_by, run
 from .sample_scenes import free_name, new_layer
 
 MOST_STEPS = 1000
@@ -28,7 +28,7 @@ MOST_DIFFERENCES = 2000  # lines
 
 @dataclass(frozen=True)
 class Patch:
-    """New specs of graphs: their paths, and a layer that holds them as text. A graph that is not in it is removed.
+    """New specs of nodes or graphs: their paths, and a layer that holds them as text. What is not in it is removed.
 
     `is_quiet` tells that nodes and connections are the same as before. `values` and `texts` are what changed then.
     """
@@ -119,7 +119,8 @@ class Document:
 
         Steps with the same `key`, such as the letters of a text, are one step of undo.
         """
-        paths = tuple(dict.fromkeys(graph_of(self.stage, place_of(edit)) for edit in edits))
+        found = dict.fromkeys(path for edit in edits for path in changed_by(self.stage, edit))
+        paths = tuple(path for path in found if not any(path.startswith(f"{other}/") for other in found))
         before = _copied(self.layer, paths)
         editor = Editor(self.stage, self.registry)
         try:

@@ -201,17 +201,36 @@ OPERATIONS: dict[str, Callable[..., None]] = {
 }
 # Edits after which the graphs of the engine are still those of the stage, as it takes values and texts by themselves.
 QUIET = {"set", "code", "move"}
+# Edits that change nothing but the nodes that they name in these fields.
+_LOCAL = {
+    "set": ("path",), "code": ("node",), "attribute": ("node",), "connect": ("target",), "disconnect": ("target",),
+    "insert": ("node", "target"), "move": ("positions",), "enable": ("node",),
+}  # fmt: skip
 _PLACES = ("node", "graph", "path", "target", "nodes", "positions")  # fields that say which graph an edit changes
 
 
-def place_of(edit: dict[str, Any]) -> str:
-    """Return a path in the graph that an edit changes. Raises EditError."""
-    for name in _PLACES:
-        value = edit.get(name)
-        first = next(iter(value), None) if isinstance(value, (list, dict)) else value
-        if isinstance(first, str) and first.startswith("/") and Sdf.Path.IsValidPathString(first):
-            return first
-    raise EditError("the edit names no place in the scene")
+def changed_by(stage: Usd.Stage, edit: dict[str, Any]) -> list[str]:
+    """Return the paths of the prims whose specs in the root layer an edit changes: nodes, or a whole graph.
+
+    A step of undo holds these specs, so that a small edit of a large graph is a small step. Raises EditError.
+    """
+    names = _LOCAL.get(edit.get("do", ""), ())
+    nodes = list(dict.fromkeys(path for name in names for path in _paths(edit.get(name))))
+    if nodes and all(stage.GetRootLayer().GetPrimAtPath(node) for node in nodes):
+        return nodes
+    places = [path for name in _PLACES for path in _paths(edit.get(name))[:1]]
+    if not places:
+        raise EditError("the edit names no place in the scene")
+    return [graph_of(stage, places[0])]
+
+
+def _paths(value: Any) -> list[str]:
+    """Return the paths of prims in a field of an edit: a path, or several as a list or as keys."""
+    found = list(value) if isinstance(value, (list, dict)) else [value]
+    paths = [
+        each for each in found if isinstance(each, str) and each.startswith("/") and Sdf.Path.IsValidPathString(each)
+    ]
+    return [str(Sdf.Path(path).GetPrimPath()) for path in paths]
 
 
 def run(editor: Editor, edit: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .document import Document, Patch
-from .scene_description import describe, describe_graph
+from .scene_description import describe, describe_graph, describe_node
 
 _Graph = dict[str, Any]
 
@@ -48,12 +48,32 @@ class Outline:
     def changed(self, patch: Patch) -> dict[str, Any]:
         """Read what an edit changed, and return the message about it."""
         base, self._revision = self._revision, self._document.revision
-        found = {path: describe_graph(self._document.stage, self._document.registry, path) for path in patch.paths}
-        if any(path not in self._graphs and graph is None for path, graph in found.items()):
-            self.renew()  # a graph below other prims
-            return self.message()
-        ops = [self._change(path, graph) for path, graph in found.items()]
+        stage, registry = self._document.stage, self._document.registry
+        ops = []
+        for path in patch.paths:
+            if (graph := self._graph_above(path)) is not None:
+                ops += self._change_node(graph, path)
+                continue
+            found = describe_graph(stage, registry, path)
+            if found is None and path not in self._graphs:
+                self.renew()  # a graph below other prims
+                return self.message()
+            ops.append(self._change(path, found))
         return {"is": "patch", "base": base, **self._state(), "ops": ops}
+
+    def _graph_above(self, path: str) -> _Graph | None:
+        """Return the graph that a node lies in, None for the path of a graph or of another prim."""
+        return next((graph for place, graph in self._graphs.items() if path.startswith(f"{place}/")), None)
+
+    def _change_node(self, graph: _Graph, path: str) -> list[_Graph]:
+        """Take a node as it is now; nothing changes for pages if they do not have it, as in a graph shown in part."""
+        place = next((i for i, node in enumerate(graph["nodes"]) if node["path"] == path), None)
+        if place is None:
+            return []
+        new = describe_node(self._document.stage, self._document.registry, path)
+        nodes = [*graph["nodes"][:place], new, *graph["nodes"][place + 1 :]]
+        self._graphs[graph["path"]] = {**graph, "nodes": nodes}
+        return [{**_named(graph), "nodes": [new]}]
 
     def _state(self) -> dict[str, Any]:
         document = self._document
@@ -71,5 +91,9 @@ class Outline:
         before = {node["path"]: node for node in old["nodes"]} if old is not None else {}
         nodes = [node for node in new["nodes"] if before.get(node["path"]) != node]
         order = [node["path"] for node in new["nodes"]]
-        op = {"graph": path, "evaluator": new["evaluator"], "omitted": new["omitted"], "nodes": nodes}
+        op = {**_named(new), "nodes": nodes}
         return op if order == list(before) else {**op, "order": order}
+
+
+def _named(graph: _Graph) -> _Graph:
+    return {"graph": graph["path"], "evaluator": graph["evaluator"], "omitted": graph["omitted"]}

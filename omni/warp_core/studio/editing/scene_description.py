@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from pxr import Usd
@@ -36,6 +37,11 @@ def describe_graph(stage: Usd.Stage, registry: Registry, path: str) -> dict[str,
     return _graph(prim, registry) if prim and prim.IsActive() and prim.GetTypeName() == "OmniGraph" else None
 
 
+def describe_node(stage: Usd.Stage, registry: Registry, path: str) -> dict[str, Any]:
+    """Return the node at a path as the page shows it."""
+    return _node(stage.GetPrimAtPath(path), registry)
+
+
 def node_types(registry: Registry) -> list[dict[str, str]]:
     """Return the types of nodes that a user can add."""
     return [
@@ -66,7 +72,6 @@ def _graph(graph: Usd.Prim, registry: Registry) -> dict[str, Any]:
 def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
     type_name = str(_get(prim, "node:type") or "")
     node_type = registry.find(type_name)
-    ports = [*_ports(prim, node_type)]
     is_kernel = node_type is not None and node_type.spec.name == KERNEL
     position = _get(prim, POSITION)
     return {
@@ -78,7 +83,7 @@ def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
         "enabled": _get(prim, "node:enabled") is not False,
         "position": [float(position[0]), float(position[1])] if position is not None else None,
         "code": _code(prim) if is_kernel else None,
-        "ports": ports,
+        "ports": [*_ports(prim, node_type)],
     }
 
 
@@ -90,15 +95,21 @@ def _code(prim: Usd.Prim) -> str | None:
 
 
 def _ports(prim: Usd.Prim, node_type: NodeType | None) -> Iterator[dict[str, Any]]:
+    authored = {name: None for name in prim.GetAuthoredPropertyNames() if name.startswith(_PORTS)}
     declared = node_type.spec.attributes if node_type is not None else {}
-    for spec in declared.values():
-        if spec.name.startswith(_PORTS):
-            yield _port(prim, spec.name, spec.type, spec)
-    for name in prim.GetAuthoredPropertyNames():
-        if name.startswith(_PORTS) and name not in declared:
-            kind = _authored_type(prim, name)
-            if kind is not None:
-                yield _port(prim, name, kind, None)
+    plain_ports = _plain_ports(node_type) if node_type is not None else {}
+    for name, port in plain_ports.items():
+        yield _port(prim, port, declared[name].type) if name in authored else port
+    for name in authored:
+        if name not in plain_ports and (kind := _authored_type(prim, name)) is not None:
+            yield _port(prim, _plain_port(name, kind, None), kind)
+
+
+@lru_cache(maxsize=4096)
+def _plain_ports(node_type: NodeType) -> dict[str, dict[str, Any]]:
+    """Return the ports of a node that has no values and connections of its own; nodes of the type share them."""
+    declared = node_type.spec.attributes
+    return {name: _plain_port(name, spec.type, spec) for name, spec in declared.items() if name.startswith(_PORTS)}
 
 
 def _authored_type(prim: Usd.Prim, name: str) -> AttributeType | None:
@@ -110,16 +121,16 @@ def _authored_type(prim: Usd.Prim, name: str) -> AttributeType | None:
     return from_sdf(str(prop.GetTypeName()))
 
 
-def _port(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | None) -> dict[str, Any]:
+def _plain_port(name: str, kind: AttributeType, spec: AttributeSpec | None) -> dict[str, Any]:
     port: dict[str, Any] = {
         "name": name,
         "type": str(kind) if not kind.is_any else "any",
         "shape": "exec" if kind.is_execution else "array" if kind.is_array or kind.is_bundle else "value",
-        "sources": _sources(prim, name),
+        "sources": [],
         "added": spec is None,
     }
-    if name.startswith("inputs:") and not kind.is_execution and not kind.is_bundle:
-        port |= _value(prim, name, kind, spec)
+    if _takes_value(name, kind):
+        port |= {"value": [] if kind.is_paths else plain(spec.default) if spec is not None else None, "set": False}
     if spec is not None:
         port["about"] = spec.description
         if spec.metadata.get("outputOnly") == "1":
@@ -130,6 +141,17 @@ def _port(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | 
     return port
 
 
+def _takes_value(name: str, kind: AttributeType) -> bool:
+    return name.startswith("inputs:") and not kind.is_execution and not kind.is_bundle
+
+
+def _port(prim: Usd.Prim, plain_port: dict[str, Any], kind: AttributeType) -> dict[str, Any]:
+    """Return a port with the connections and the value that a node has for it."""
+    name = plain_port["name"]
+    port = {**plain_port, "sources": _sources(prim, name)}
+    return port | _value(prim, name, kind) if _takes_value(name, kind) else port
+
+
 def _sources(prim: Usd.Prim, name: str) -> list[str]:
     prop = prim.GetProperty(name)
     if isinstance(prop, Usd.Relationship):
@@ -137,17 +159,18 @@ def _sources(prim: Usd.Prim, name: str) -> list[str]:
     return [str(path) for path in prop.GetConnections()] if prop else []
 
 
-def _value(prim: Usd.Prim, name: str, kind: AttributeType, spec: AttributeSpec | None) -> dict[str, Any]:
+def _value(prim: Usd.Prim, name: str, kind: AttributeType) -> dict[str, Any]:
+    """Return the value that a node has for an input, nothing if it has none."""
     if kind.is_paths:
         targets = prim.GetRelationship(name).GetTargets() if prim.HasRelationship(name) else []
         return {"value": [str(path) for path in targets if not output_path(str(path))], "set": bool(targets)}
     value = _get(prim, name)
     if value is None:
-        return {"value": plain(spec.default) if spec is not None else None, "set": False}
+        return {}
     held = to_numpy(value)
     size = getattr(held, "size", 0)
     if size > MOST_SHOWN:
-        return {"count": len(held), "set": True}
+        return {"value": None, "count": len(held), "set": True}
     return {"value": plain(held), "set": True}
 
 
