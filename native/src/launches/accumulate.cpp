@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "log_records.h"
+#include "launches/log_records.h"
 
 namespace wc {
 namespace {
