@@ -2689,7 +2689,7 @@ def from_jax(jax_array: Any, dtype: type[_DType]) -> array[_DType]:
 
     Raises:
         TypeError: `jax_array` is not an array of JAX, or is traced, or has another type of numbers than the elements.
-        ValueError: It is in several shards.
+        ValueError: It is in several shards, or JAX has deleted it.
 
     >>> import jax.numpy as jnp                                                       # doctest: +SKIP
     >>> wp.from_jax(jnp.ones((4, 3)), dtype=wp.vec3).shape                            # doctest: +SKIP
