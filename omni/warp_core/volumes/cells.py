@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..lib.volumes.volume_data import TILE
-from .grid_tree import GridTree, Level, unpack_mask
+from .grid_tree import GridTree, Level
 from .layout import LEAF_WIDTH, LOWER_SIDE, LOWER_WIDTH, UPPER_SIDE, offset_of
 
 WORD = 4  # bytes
@@ -41,43 +41,34 @@ def cells_of(grid: GridTree) -> Cells:
     coarse_first = first // blocks
     coarse = np.full(last // blocks - coarse_first + 1, TILE | _words(grid.root_offset, grid.layout.root, "background"))
     _put_tiles(grid, coarse, coarse_first * LOWER_WIDTH)
-    _put_nodes(coarse, coarse_first * LOWER_WIDTH, grid.upper, _entries(grid.upper, UPPER_SIDE), LOWER_WIDTH)
-    fine = coarse
-    for axis in range(3):
-        fine = fine.repeat(blocks, axis=axis)
-    start = coarse_first * LOWER_WIDTH
-    _put_nodes(fine, start, grid.lower, _entries(grid.lower, LOWER_SIDE), LEAF_WIDTH)
-    low = first - coarse_first * blocks
-    box = tuple(slice(a, a + n) for a, n in zip(low, dims))
-    return Cells(first.astype(np.int32), np.ascontiguousarray(fine[box], np.int32))
+    _put_nodes(coarse, coarse_first * LOWER_WIDTH, grid.upper, UPPER_SIDE, LOWER_WIDTH)
+    cells = coarse[np.ix_(*(np.arange(a, b + 1) // blocks - c for a, b, c in zip(first, last, coarse_first)))]
+    _put_nodes(cells, first * LEAF_WIDTH, grid.lower, LOWER_SIDE, LEAF_WIDTH)
+    return Cells(first.astype(np.int32), cells.astype(np.int32))
 
 
 def _words(offset: int, record: np.dtype, field: str) -> int:
     return (offset + offset_of(record, field)) // WORD
 
 
-def _entries(level: Level, side: int) -> np.ndarray:
-    """The places that the entries of nodes lead to, int64 (n, side**3)."""
-    nodes, record = level.reached, level.nodes.dtype
-    table, width = offset_of(record, "table"), record["table"].base.itemsize
-    tiles = level.offsets[:, None] + (table + width * np.arange(side**3))
-    children = nodes["table"]["child"] + level.offsets[:, None]
-    return np.where(unpack_mask(nodes["child_mask"]), children // WORD, TILE | tiles // WORD)
-
-
-def _put_nodes(places: np.ndarray, start: np.ndarray, level: Level, entries: np.ndarray, width: int) -> None:
+def _put_nodes(places: np.ndarray, start: np.ndarray, level: Level, side: int, width: int) -> None:
     """Write what nodes lead to into an array of places of blocks of `width` voxels, which begins at voxel `start`."""
-    side = round(entries.shape[1] ** (1 / 3))
-    for origin, row in zip(level.origins, entries):
-        _put(places, (origin - start) // width, row.reshape(side, side, side))
+    numbers = np.arange(side**3).reshape(side, side, side)
+    record = level.nodes.dtype
+    table, entry_bytes = offset_of(record, "table"), record["table"].base.itemsize
+    for origin, offset, node in zip(level.origins, level.offsets, level.reached):
+        into, part = _overlap(places, (origin - start) // width, numbers.shape)
+        entries = numbers[part]
+        is_child = node["child_mask"][entries >> 3] >> (entries & 7) & 1
+        children, tiles = offset + node["table"]["child"][entries], offset + table + entry_bytes * entries
+        places[into] = np.where(is_child, children // WORD, TILE | tiles // WORD)
 
 
-def _put(places: np.ndarray, at: np.ndarray, block: np.ndarray) -> None:
-    """Write the part of a block that lies in the array."""
-    low, high = np.maximum(at, 0), np.minimum(at + block.shape, places.shape)
-    if (low < high).all():
-        into, part = (tuple(slice(a, b) for a, b in zip(low - o, high - o)) for o in (0, at))
-        places[into] = block[part]
+def _overlap(places: np.ndarray, at: np.ndarray, shape: tuple[int, ...]) -> tuple[tuple[slice, ...], ...]:
+    """The part of an array in which a block of a shape lies that begins `at` an index, and that part of the block."""
+    low, high = np.maximum(at, 0), np.maximum(np.minimum(at + shape, places.shape), np.maximum(at, 0))
+    into, part = (tuple(slice(a, b) for a, b in zip(low - o, high - o)) for o in (0, at))
+    return into, part
 
 
 def _put_tiles(grid: GridTree, coarse: np.ndarray, start: np.ndarray) -> None:
@@ -87,4 +78,5 @@ def _put_tiles(grid: GridTree, coarse: np.ndarray, start: np.ndarray) -> None:
     for number, (tile, origin) in enumerate(zip(grid.tiles, grid.tile_origins)):
         if tile["child"] == 0:
             word = _words(first + number * record.itemsize, record, "value")
-            _put(coarse, (origin - start) // LOWER_WIDTH, np.full((UPPER_SIDE,) * 3, TILE | word))
+            into, _ = _overlap(coarse, (origin - start) // LOWER_WIDTH, (UPPER_SIDE,) * 3)
+            coarse[into] = TILE | word

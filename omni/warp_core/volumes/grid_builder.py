@@ -173,8 +173,9 @@ def build_grid(
     layout = layout_of(value_type)
     data, offsets, (table, uppers, lowers, leaf) = _allocate(layout, (len(entries), len(upper), len(lower), count))
     boxes = _write_leaves(leaf, leaves, value_type, background)
-    for records in (lowers, uppers):
-        records["table"]["value"] = background
+    if np.any(background):  # the memory is zero
+        for records in (lowers, uppers):
+            records["table"]["value"] = background
     _write_children(lowers, LOWER_SIDE, LEAF_WIDTH, (leaves.origins, in_lower[:count], offsets[3], leaf), offsets[2])
     _write_tiles(lowers, LOWER_SIDE, LEAF_WIDTH, small, in_lower[count:])
     lower_boxes = lowers["bbox"] = _join(np.concatenate([boxes, small.boxes]), in_lower, len(lower))

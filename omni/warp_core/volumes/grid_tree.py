@@ -202,7 +202,9 @@ def _tile_origins(keys: np.ndarray) -> np.ndarray:
 def child_offsets(parents: Level) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return for each child: the number of its parent, its entry there, and the byte where it begins."""
     nodes = parents.reached
-    node, entry = np.nonzero(unpack_mask(nodes["child_mask"]))
+    node, byte = np.nonzero(nodes["child_mask"])  # few of an upper node have bits
+    which, bit = np.nonzero(unpack_mask(nodes["child_mask"][node, byte, None]))
+    node, entry = node[which], 8 * byte[which] + bit
     return node, entry, nodes["table"]["child"][node, entry] + parents.offsets[node]
 
 

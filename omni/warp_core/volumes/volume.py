@@ -47,7 +47,7 @@ from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
 from .grid_files import grid_bytes, source_of
 from .grid_memory import aligned, bytes_at, host_view
-from .grid_tree import count_voxels, read_grid, read_header, voxels_of
+from .grid_tree import GridTree, count_voxels, read_grid, read_header, voxels_of
 from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
 from .variable_bits import with_equal_leaves
@@ -129,19 +129,23 @@ class Volume(Structure):
         self.device = device
         self._room = rebuilding.NOT_REBUILDABLE
         self._values: Array | None = None
-        first = read_grid(with_equal_leaves(data)).data
+        first = with_equal_leaves(data)
+        memory, grid = self._copied(first[: int(read_header(first)["grid_size"])])
         self._behind = data[int(read_header(data)["grid_size"]) :]
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
         weakref.finalize(self, _native.forget_structure_memory, number)
         structures.register(self, self._place, ("words", "cells"), _descriptors(device).take, ("values",))
-        self._publish(first)
+        self._publish(memory, grid)
 
-    def _publish(self, data: np.ndarray) -> None:
-        """Let the id stand for a grid buffer, a copy of `data`."""
-        structures.note_build(self)
+    def _copied(self, data: np.ndarray) -> tuple[Array, GridTree]:
+        """Return a copy of a grid buffer in memory of the device, and its tree. Raises GridError."""
         memory = aligned(data, self.device)
-        grid = read_grid(host_view(memory))
+        return memory, read_grid(host_view(memory))
+
+    def _publish(self, memory: Array, grid: GridTree) -> None:
+        """Let the id stand for a grid buffer."""
+        structures.note_build(self)
         cells = cells_of(grid)
         places = array(cells.places.ravel(), dtype=int32, device=self.device)
         register(places)
@@ -516,7 +520,8 @@ class Volume(Structure):
         leaves = whole_leaves(voxels) if room.kind == "tiles" else leaves_of_voxels(voxels, None, 0)
         code = rebuilding.status_of(leaves, room)
         if code == rebuilding.SUCCESS:
-            self._publish(build_grid(leaves, self._grid.value_type, self._grid.root["background"], placement))
+            built = build_grid(leaves, self._grid.value_type, self._grid.root["background"], placement)
+            self._publish(*self._copied(built))
         rebuilding.report(code, status, room)
 
     @property
