@@ -168,6 +168,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/gradients.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/geometry.py
+	$(BIN)/python benchmarks/neighbours.py
 	$(BIN)/python benchmarks/surfaces.py
 	$(BIN)/python benchmarks/volumes.py
 	$(BIN)/python benchmarks/growth.py

@@ -70,9 +70,7 @@ class Worker:
             i = wp.tid()
             found[i] = wp.mesh_query_point_no_sign(mesh, start[i], 1.0e6).u
 
-        alone = {} if package == "warp" else {"lanes": 1}  # threads leave the loop at different times
-
-        @wp.kernel(**alone)
+        @wp.kernel
         def count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, found: wp.array(dtype=float)):
             i = wp.hash_grid_point_id(grid, wp.tid())
             here = points[i]
