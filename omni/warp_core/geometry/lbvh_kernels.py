@@ -256,6 +256,13 @@ def all_good(wrong: array1d(dtype=int32)) -> bool:
     return good
 
 
+@func
+def whole_groups(begin: int, end: int) -> tuple[int, int]:
+    """Return where the whole groups in a range of a level of a pyramid begin and end: boxes of the next level."""
+    first = min((begin + FAN - 1) // FAN * FAN, end)
+    return first, max(end // FAN * FAN, first)
+
+
 @kernel(**_OPTIONS)
 def bvh_fit_nodes(
     least: array1d(dtype=vec3),
@@ -272,8 +279,7 @@ def bvh_fit_nodes(
         low, high = least[begin], most[begin]
         at, size = 0, count
         while begin < end:
-            first = min((begin + FAN - 1) // FAN * FAN, end)
-            last = max(end // FAN * FAN, first)
+            first, last = whole_groups(begin, end)
             for i in range(at + begin, at + first):
                 low, high = min(low, least[i]), max(high, most[i])
             for i in range(at + last, at + end):

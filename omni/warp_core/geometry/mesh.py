@@ -193,7 +193,11 @@ class Mesh(Structure):
 
     def _refit(self, bvh: TriangleBvh | GpuTriangleBvh, points: array) -> None:
         self._note_build()
-        bvh.refit(points, self._indices)
+        try:
+            bvh.refit(points, self._indices)
+        except ValueError:
+            check(points, self._indices)  # names the point, and raises
+            raise
 
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""

@@ -17,7 +17,7 @@ from ..lang.values.scalars import float32, int32
 from ..lang.values.value_classes import vector
 from ..lib.geometry.bvh_nodes import BvhNode
 from ..lib.geometry.mesh_winding import FACTORS, MOMENTS, SLOTS
-from .lbvh_kernels import FAN, all_good
+from .lbvh_kernels import FAN, all_good, whole_groups
 
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 _Range: Any = vector(2, int32)
@@ -190,8 +190,7 @@ def mesh_fit_moments(
         centre, inverse, total = _centre(low, high), _inverse(_radius(low, high)), _Sources()
         at, size = 0, count
         while begin < end:
-            first = min((begin + FAN - 1) // FAN * FAN, end)
-            last = max(end // FAN * FAN, first)
+            first, last = whole_groups(begin, end)
             for i in range(at + begin, at + first):
                 total += _part(least, most, parts, i, centre, inverse)
             for i in range(at + last, at + end):
