@@ -3,7 +3,7 @@
     python benchmarks/growth.py [--most 7] [--rows growth.json] [--picture growth.png] [--peer-python PYTHON]
 
 Sizes go from 10^LEAST to 10^MOST, two for each power of ten. For each size, each implementation has a process of its
-own, and they take turns. The fastest call of each is reported, as nanoseconds for each item: a triangle, point or voxel
+own, one after the other. The fastest call of each is reported, as nanoseconds for each item: a triangle, point or voxel
 that is built, or one of 200,000 queries. On one thread the time is that of the processor, so that other work on the
 machine hardly counts; on several it is that of the clock. The picture needs matplotlib.
 
@@ -149,56 +149,51 @@ class Worker:
         return n**3
 
 
-def measure(
-    contenders: dict[str, Contender], items: str, size: int, options: argparse.Namespace
-) -> list[dict[str, Any]]:
-    """Return a row for each operation: the nanoseconds for an item, by implementation; NaN where there is no answer."""
-    live, count = dict(contenders), size
+def measure(contender: Contender, items: str, size: int, options: Any) -> tuple[int, dict[str, float]]:
+    """Return how many items there are, and the least seconds of each operation up to the first without an answer."""
+    found: dict[str, float] = {}
+    try:
+        size = contender.ask("load", items, size, within=options.limit)
+        for call in OPERATIONS[items]:  # the first round compiles and warms up
+            seconds = [contender.ask("time", call, within=options.limit) for _ in range(options.rounds + 1)]
+            found[call] = min(seconds[1:])
+    except WorkerError as why:
+        print(f"{items}, {size:,}: {why}", file=sys.stderr)
+    return size, found
 
-    def ask(label: str, *question: Any) -> float:
-        """The answer of an implementation, or NaN from the first question on that it does not answer."""
-        if label in live:
-            try:
-                return live[label].ask(*question, within=options.limit)
-            except WorkerError as why:
-                print(f"{label}: {size:,} {items}, {' '.join(map(str, question))}: {why}", file=sys.stderr)
-                del live[label]
-        return math.nan
 
-    for label in contenders:
-        made = ask(label, "load", items, size)
-        count = count if math.isnan(made) else int(made)
+def rows_of(kinds: dict[str, tuple[Any, ...]], items: str, size: int, options: Any) -> list[dict[str, Any]]:
+    """Return a row for each operation: the nanoseconds for an item, by implementation; NaN where there is no answer.
+
+    One implementation at a time has a process: 10^7 triangles take some gigabytes in each.
+    """
+    count, seconds = size, {}
+    for label, (python, *arguments) in kinds.items():
+        contender = Contender(python, __file__, "--serve", *arguments)
+        try:
+            count, seconds[label] = measure(contender, items, size, options)
+        finally:
+            contender.close()
     rows = []
     for call in OPERATIONS[items]:
-        best = dict.fromkeys(contenders, math.inf)
-        for turn in range(options.rounds + 1):  # the first one compiles and warms up
-            for label in contenders:
-                seconds = ask(label, "time", call)
-                best[label] = seconds if math.isnan(seconds) else min(best[label], seconds if turn else math.inf)
         divisor = count if call in BUILDS else QUERIES
-        times = {label: 1e9 * seconds / divisor for label, seconds in best.items()}
+        times = {label: 1e9 * found.get(call, math.nan) / divisor for label, found in seconds.items()}
         print(f"{items}: {call}, {count:,}:", *(f"{label} {t:.1f}" for label, t in times.items()), flush=True)
         rows.append({"items": items, "call": call, "wanted": size, "size": count, **times})
     return rows
 
 
-def measure_all(start: Callable[[], dict[str, Contender]], options: Any) -> list[dict[str, Any]]:
+def measure_all(kinds: dict[str, tuple[Any, ...]], options: Any) -> list[dict[str, Any]]:
     """Return the rows of all sizes. Those in the file of rows are not measured again."""
     kept = Path(options.rows) if options.rows else None
     rows = json.loads(kept.read_text()) if kept and kept.exists() else []
     done = {(row["items"], row["wanted"]) for row in rows}
     sizes = [round(10 ** (options.least + step / 2)) for step in range(round(2 * (options.most - options.least)) + 1)]
     for size, items in ((size, items) for size in sizes for items in OPERATIONS):
-        if (items, size) in done:
-            continue
-        contenders = start()
-        try:
-            rows += measure(contenders, items, size, options)
-        finally:
-            for contender in contenders.values():
-                contender.close()
-        if kept:
-            kept.write_text(json.dumps(rows))
+        if (items, size) not in done:
+            rows += rows_of(kinds, items, size, options)
+            if kept:
+                kept.write_text(json.dumps(rows))
     order = list(OPERATIONS)
     return sorted(rows, key=lambda row: (order.index(row["items"]), row["size"]))
 
@@ -256,10 +251,7 @@ def main() -> int:
         WARP: (theirs, "warp", 1),
     }
 
-    def start() -> dict[str, Contender]:
-        return {k: Contender(python, __file__, "--serve", *of) for k, (python, *of) in kinds.items()}
-
-    rows = measure_all(start, options)
+    rows = measure_all(kinds, options)
     print(*(f"{key}: {value}" for key, value in machine().items()), sep="\n")
     cells = [
         (
