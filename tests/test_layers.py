@@ -24,7 +24,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
-    ("config", "files", "late_bound", "optional_names", "lang.errors"),
+    ("config", "files", "late_bound", "older_names", "optional_names", "lang.errors"),
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),

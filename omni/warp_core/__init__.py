@@ -3,7 +3,7 @@
     import omni.warp_core as wp
 
     @wp.kernel
-    def scale(x: wp.array(dtype=float), by: float):
+    def scale(x: wp.array[float], by: float):
         i = wp.tid()
         x[i] = x[i] * by
 
@@ -96,7 +96,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 _MODULES = ("autograd", "config", "geometry", "jax_experimental", "nodes", "render", "studio", "types", "usd", "utils")
 
 # Modules of earlier versions of warp-lang whose names are those of the package now: `wp.context.init()`.
-_SAME = ("context", "constants")
+_SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """

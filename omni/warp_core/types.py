@@ -30,8 +30,10 @@ from .lang.type_queries import (
     type_is_value,
     type_is_vector,
     type_repr,
+    type_scalar_type,
     type_size,
     type_size_in_bytes,
+    type_to_warp,
     types_equal,
 )
 from .lang.values.scalars import (
@@ -50,6 +52,7 @@ from .lang.values.scalars import (
     uint64,
 )
 from .lang.values.value_classes import matrix, quaternion, transformation, vector
+from .older_names import in_module
 
 __all__ = [
     "array",
@@ -89,8 +92,10 @@ __all__ = [
     "type_is_value",
     "type_is_vector",
     "type_repr",
+    "type_scalar_type",
     "type_size",
     "type_size_in_bytes",
+    "type_to_warp",
     "types_equal",
     "uint8",
     "uint16",
@@ -98,3 +103,8 @@ __all__ = [
     "uint64",
     "vector",
 ]
+
+int_types = (int8, uint8, int16, uint16, int32, uint32, int64, uint64)
+float_types = (float16, bfloat16, float32, float64)
+scalar_types = (*int_types, *float_types)
+__getattr__ = in_module(__name__)

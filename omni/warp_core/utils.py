@@ -6,6 +6,7 @@ from .algo.cast import array_cast
 from .algo.reduce import array_inner, array_sum
 from .algo.scan import array_scan, runlength_encode
 from .algo.sort import radix_sort_pairs, segmented_sort_pairs
+from .older_names import in_module
 
 __all__ = [
     "array_cast",
@@ -16,3 +17,5 @@ __all__ = [
     "runlength_encode",
     "segmented_sort_pairs",
 ]
+
+__getattr__ = in_module(__name__)

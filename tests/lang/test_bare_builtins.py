@@ -86,3 +86,17 @@ def test_a_launch_that_failed_fixes_no_meaning():
     space["offset"] = 5.0  # the kernel keeps what it was launched with
     launch()
     assert x.list() == [3.0]
+
+
+@wp.kernel
+def convert(x: wp.array[float], n: wp.array[int]):
+    x[0] = wp.float(n[0]) / 2.0
+    n[0] = wp.int(x[0] * 3.0)
+
+
+@pytest.mark.parametrize("mode", ["release", "interpret"])
+def test_conversions_as_members_of_the_package(mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    x, n = wp.zeros(1, dtype=float), wp.array([5], dtype=int)
+    wp.launch(convert, dim=1, inputs=[x, n])
+    assert x.list() == [2.5] and n.list() == [7]

@@ -196,3 +196,27 @@ def test_rows_and_columns():
 def test_the_number_of_dimensions_as_a_literal():
     assert wp.array[float, typing.Literal[3]] == wp.array3d[float]
     assert wp.array(dtype=float, ndim=typing.Literal[2]).ndim == 2
+
+
+def test_types_of_components():
+    types = {float: float, bool: bool, wp.uint8: wp.uint8, wp.vec3: wp.float32, wp.mat33d: wp.float64}
+    types |= {wp.quath: wp.float16, wp.transform: wp.float32, wp.vec2i: wp.int32}
+    assert {t: wp.types.type_scalar_type(t) for t in types} == types
+
+
+def test_types_of_kernels():
+    types = {float: wp.float32, int: wp.int32, bool: wp.bool, wp.float64: wp.float64, wp.vec3: wp.vec3}
+    assert {t: wp.types.type_to_warp(t) for t in types} == types
+
+
+def test_lists_of_types():
+    assert all(wp.types.type_is_int(t) for t in wp.types.int_types) and len(wp.types.int_types) == 8
+    assert all(wp.types.type_is_float(t) for t in wp.types.float_types) and len(wp.types.float_types) == 4
+    assert wp.types.scalar_types == wp.types.int_types + wp.types.float_types
+
+
+def test_names_that_earlier_versions_had_in_modules():
+    assert wp.types.vec3 is wp.vec3 and wp.types.Mesh is wp.Mesh
+    assert wp.utils.ScopedTimer is wp.ScopedTimer and wp.torch.from_torch is wp.from_torch
+    with pytest.raises(AttributeError, match=r"module .omni\.warp_core\.types. has no attribute .vec33."):
+        wp.types.vec33

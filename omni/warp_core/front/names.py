@@ -34,6 +34,8 @@ USABLE = (
     *("pow", "print", "range", "reversed", "round", "sum", "tuple", "zip"),
 )
 
+_ALSO_OF_PACKAGE = ("float", "int")  # kernels find these in the package, as warp-lang's do
+
 
 @lowers(ast.Name)
 def name(cx: Context, node: ast.Name) -> Front:
@@ -145,9 +147,18 @@ def _field(cx: Context, value: Any, t: Type, node: ast.AST) -> Any:
     return cx.convert(x, t, node, "the field")
 
 
+def attribute(obj: Any, name: str, missing: Any) -> Any:
+    """`obj.name` of a compile-time object, or `missing`. `wp.float` is `float` there, and `wp.int` is `int`."""
+    found = getattr(obj, name, _MISSING)
+    if found is not _MISSING:
+        return found
+    is_package = isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE
+    return getattr(builtins, name) if is_package and name in _ALSO_OF_PACKAGE else missing
+
+
 def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
     """`obj.name` of a compile-time object."""
-    found = getattr(obj, name, _MISSING)
+    found = attribute(obj, name, _MISSING)
     if found is _MISSING:
         close = nearest(name, [n for n in dir(obj) if not n.startswith("_")])
         if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:

@@ -21,6 +21,7 @@ from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..eager.array_view import ArrayCells
+from ..front.names import attribute
 from ..lang.annotations import type_of
 from ..lang.generics import Reference, plain, unify
 from ..lang.kernel import Definition, Function
@@ -203,7 +204,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.namespace.get(node.id, getattr(builtins, node.id, _MISSING))
         if isinstance(node, ast.Attribute):
             owner = self.static(node.value)
-            return _MISSING if owner is _MISSING else getattr(owner, node.attr, _MISSING)
+            return _MISSING if owner is _MISSING else attribute(owner, node.attr, _MISSING)
         return _MISSING
 
     def _captured(self, node: ast.expr) -> ast.expr:

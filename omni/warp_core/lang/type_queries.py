@@ -8,6 +8,7 @@ from ..late_bound import late
 from .annotations import type_or_none
 from .types import BOOL, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .values.structs import spell
+from .values.type_registry import python_type
 
 __all__ = [
     "is_array",
@@ -34,8 +35,10 @@ __all__ = [
     "type_is_value",
     "type_is_vector",
     "type_repr",
+    "type_scalar_type",
     "type_size",
     "type_size_in_bytes",
+    "type_to_warp",
     "types_equal",
 ]
 
@@ -351,6 +354,31 @@ def type_size_in_bytes(t: Any) -> int:
     12
     """
     return _required(t).size
+
+
+def type_to_warp(t: Any) -> Any:
+    """Return the type that kernels have for one of Python's: `wp.float32` for `float`; other types are themselves.
+
+    Args:
+        t: a type.
+
+    >>> wp.types.type_to_warp(int) is wp.int32, wp.types.type_to_warp(wp.vec3) is wp.vec3
+    (True, True)
+    """
+    return python_type(_required(t)) if t in (bool, int, float) else t
+
+
+def type_scalar_type(t: Any) -> Any:
+    """Return the type of the components: that of the numbers in a vector, and a scalar type itself.
+
+    Args:
+        t: a type.
+
+    >>> wp.types.type_scalar_type(wp.mat33d) is wp.float64, wp.types.type_scalar_type(float) is float
+    (True, True)
+    """
+    found = _named(t)
+    return python_type(found.scalar) if isinstance(found, Packed) else t
 
 
 def _required(t: Any) -> Type:
