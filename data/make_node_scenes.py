@@ -177,7 +177,7 @@ PATTERN = """\
 # The escape times of z -> z^2 + c, as colors of a texture.
 
 @wp.kernel
-def pattern(time: float, size: wp.vec2i, pixels: wp.array(dtype=wp.vec4)):
+def pattern(time: float, size: wp.vec2i, pixels: wp.array[wp.vec4]):
     i = wp.tid()
     x = 2.6 * (float(i - size[0] * (i // size[0])) / float(size[0]) - 0.5)
     y = 2.6 * (float(i // size[0]) / float(size[1]) - 0.5)
@@ -197,7 +197,7 @@ PAINT = """\
 # A preview has no textures: each pixel is also the color of a point of a mesh.
 
 @wp.kernel
-def paint(pixels: wp.array(dtype=wp.vec4), colors: wp.array(dtype=wp.vec3)):
+def paint(pixels: wp.array[wp.vec4], colors: wp.array[wp.vec3]):
     i = wp.tid()
     p = pixels[i]
     colors[i] = wp.vec3(p[0], p[1], p[2])
@@ -264,7 +264,7 @@ MELT = """\
 # Opens a box along spheres that wander through it: the difference of two fields of distances.
 
 @wp.kernel
-def melt(data: wp.array3d(dtype=float), time: float, size: wp.vec3, melted: wp.array3d(dtype=float)):
+def melt(data: wp.array3d[float], time: float, size: wp.vec3, melted: wp.array3d[float]):
     i, j, k = wp.tid()
     n = wp.vec3(float(data.shape[0] - 1), float(data.shape[1] - 1), float(data.shape[2] - 1))
     p = wp.cw_mul(wp.cw_div(wp.vec3(float(i), float(j), float(k)), n) - wp.vec3(0.5, 0.5, 0.5), size)
@@ -323,10 +323,10 @@ DUNE = """\
 @wp.kernel
 def place(
     time: float,
-    positions: wp.array(dtype=wp.vec3),
-    orientations: wp.array(dtype=wp.quat),
-    scales: wp.array(dtype=wp.vec3),
-    kinds: wp.array(dtype=int),
+    positions: wp.array[wp.vec3],
+    orientations: wp.array[wp.quat],
+    scales: wp.array[wp.vec3],
+    kinds: wp.array[int],
 ):
     i = wp.tid()
     f = float(i)
@@ -375,7 +375,7 @@ SWAY = """\
 # Blades of grass in a gust; each bends the more the higher a point is.
 
 @wp.kernel
-def sway(rest: wp.array(dtype=wp.vec3), time: float, points: wp.array(dtype=wp.vec3)):
+def sway(rest: wp.array[wp.vec3], time: float, points: wp.array[wp.vec3]):
     i = wp.tid()
     p = rest[i]
     gust = wp.noise(wp.rand_init(3), wp.vec3(0.5 * p[0] - 1.6 * time, 0.5 * p[2], 0.3 * time))
@@ -425,7 +425,7 @@ PUFF = """\
 # A puff of smoke: noise that rises through a soft ball.
 
 @wp.kernel
-def puff(time: float, density: wp.array3d(dtype=float)):
+def puff(time: float, density: wp.array3d[float]):
     i, j, k = wp.tid()
     half = 0.5 * float(density.shape[0] - 1)
     p = (wp.vec3(float(i), float(j), float(k)) - wp.vec3(half, half, half)) / half
@@ -464,7 +464,7 @@ THROW = """\
 # Throws balls with a drag, and writes their ways. The last place of each way is where it lands.
 
 @wp.kernel
-def throw(velocities: wp.array(dtype=wp.vec3), start: wp.vec3, ways: wp.array2d(dtype=wp.vec3)):
+def throw(velocities: wp.array[wp.vec3], start: wp.vec3, ways: wp.array2d[wp.vec3]):
     i = wp.tid()
     x = start
     v = velocities[i]
@@ -477,7 +477,7 @@ MISS = """\
 # The mean square distance of the ends of the ways from their targets.
 
 @wp.kernel
-def miss(ways: wp.array2d(dtype=wp.vec3), targets: wp.array(dtype=wp.vec3), loss: wp.array(dtype=float)):
+def miss(ways: wp.array2d[wp.vec3], targets: wp.array[wp.vec3], loss: wp.array[float]):
     i = wp.tid()
     wp.atomic_add(loss, 0, wp.length_sq(ways[i, 23] - targets[i]) / float(targets.shape[0]))
 """
@@ -532,7 +532,7 @@ SHORE = """\
 # Waves that run over a sheet, higher while the script lets them.
 
 @wp.kernel
-def shore(rest: wp.array(dtype=wp.vec3), time: float, height: float, points: wp.array(dtype=wp.vec3)):
+def shore(rest: wp.array[wp.vec3], time: float, height: float, points: wp.array[wp.vec3]):
     i = wp.tid()
     p = rest[i]
     a = wp.sin(1.7 * p[0] - 2.6 * time) + 0.6 * wp.sin(1.1 * p[0] + 1.9 * p[2] - 2.0 * time)
@@ -608,7 +608,7 @@ PULSE = """\
 # Moves the surface of a field of distances in and out.
 
 @wp.kernel
-def pulse(data: wp.array(dtype=float), time: float, moved: wp.array(dtype=float)):
+def pulse(data: wp.array[float], time: float, moved: wp.array[float]):
     i = wp.tid()
     moved[i] = data[i] + 0.04 * wp.sin(3.1416 * time) - 0.02
 """
@@ -616,7 +616,7 @@ HILLS = """\
 # The sum of the heights of a landscape at some places; its gradient is the slope at each.
 
 @wp.kernel
-def hills(places: wp.array(dtype=wp.vec3), shift: float, total: wp.array(dtype=float)):
+def hills(places: wp.array[wp.vec3], shift: float, total: wp.array[float]):
     i = wp.tid()
     p = places[i]
     h = wp.sin(1.3 * p[0] + shift) * wp.cos(1.1 * p[2]) + 0.4 * wp.sin(2.3 * p[2] - 0.7 * p[0])
@@ -626,7 +626,7 @@ HAIRS = """\
 # A curve from each place, uphill.
 
 @wp.kernel
-def hairs(places: wp.array(dtype=wp.vec3), slope: wp.array(dtype=wp.float64), points: wp.array(dtype=wp.vec3)):
+def hairs(places: wp.array[wp.vec3], slope: wp.array[wp.float64], points: wp.array[wp.vec3]):
     i = wp.tid()
     p = places[i]
     way = wp.vec3(float(slope[3 * i]), 0.0, float(slope[3 * i + 2]))

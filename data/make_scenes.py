@@ -30,9 +30,9 @@ def swell(x: float, z: float, angle: float, length: float, t: float) -> float:
 def wave(
     time: float,
     height: float,
-    rest: wp.array(dtype=wp.vec3),
-    points: wp.array(dtype=wp.vec3),
-    colors: wp.array(dtype=wp.vec3),
+    rest: wp.array[wp.vec3],
+    points: wp.array[wp.vec3],
+    colors: wp.array[wp.vec3],
 ):
     i = wp.tid()
     p = rest[i]
@@ -62,7 +62,7 @@ TWIST = """\
 # First of two nodes: turns every ring of the column about its axis, the further up the more.
 
 @wp.kernel
-def twist(rest: wp.array(dtype=wp.vec3), time: float, turns: float, twisted: wp.array(dtype=wp.vec3)):
+def twist(rest: wp.array[wp.vec3], time: float, turns: float, twisted: wp.array[wp.vec3]):
     i = wp.tid()
     p = rest[i]
     a = turns * p[1] * wp.sin(time)
@@ -76,10 +76,10 @@ BULGE = """\
 
 @wp.kernel
 def bulge(
-    twisted: wp.array(dtype=wp.vec3),
+    twisted: wp.array[wp.vec3],
     time: float,
-    points: wp.array(dtype=wp.vec3),
-    colors: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
+    colors: wp.array[wp.vec3],
 ):
     i = wp.tid()
     p = twisted[i]

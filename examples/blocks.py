@@ -8,7 +8,7 @@ import omni.warp_core as wp
 
 
 @wp.kernel
-def store(volume: wp.uint64, blocks: wp.array(dtype=wp.vec3i), density: wp.array(dtype=float, ndim=3)):
+def store(volume: wp.uint64, blocks: wp.array[wp.vec3i], density: wp.array3d[float]):
     n, i, j, k = wp.tid()
     voxel = blocks[n] + wp.vec3i(i, j, k)
     wp.volume_store(volume, voxel[0], voxel[1], voxel[2], density[voxel[0], voxel[1], voxel[2]])

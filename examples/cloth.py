@@ -24,7 +24,7 @@ SIDE, SIZE = 128, 2.0  # particles along a side, metres
 FPS, FRAMES = 30, 70
 BALL, RADIUS = wp.vec3(0.0, 0.35, 0.0), 0.6
 
-Vectors = wp.array2d(dtype=wp.vec3)
+Vectors = wp.array2d[wp.vec3]
 
 
 @wp.struct

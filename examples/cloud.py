@@ -48,7 +48,7 @@ def billows(state: wp.uint32, place: wp.vec3, octaves: int) -> float:
 
 
 @wp.kernel
-def grow(puffs: wp.array(dtype=wp.vec4), low: wp.vec3, spacing: float, density: wp.array(dtype=float, ndim=3)):
+def grow(puffs: wp.array[wp.vec4], low: wp.vec3, spacing: float, density: wp.array3d[float]):
     i, j, k = wp.tid()
     place = low + spacing * wp.vec3(float(i), float(j), float(k))
     state = wp.rand_init(7)

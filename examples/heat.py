@@ -20,7 +20,7 @@ CELLS = 64
 SPREAD = 0.2  # of the differences to the neighbours, what flows in a step
 STEPS = 30
 
-Field = wp.array2d(dtype=float)
+Field = wp.array2d[float]
 
 
 @wp.kernel
@@ -33,7 +33,7 @@ def diffuse(before: Field, spread: float, after: Field):
 
 
 @wp.kernel
-def difference(found: Field, given: Field, loss: wp.array(dtype=float)):
+def difference(found: Field, given: Field, loss: wp.array[float]):
     i, j = wp.tid()
     d = found[i, j] - given[i, j]
     wp.atomic_add(loss, 0, d * d)

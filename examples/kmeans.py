@@ -38,9 +38,7 @@ def galaxy(seed: int, arms: int, points: Points):
 
 
 @wp.kernel
-def label_points(
-    points: Points, centroids: Points, labels: wp.array(dtype=int), sums: Sums, inertia: wp.array(dtype=wp.float64)
-):
+def label_points(points: Points, centroids: Points, labels: wp.array[int], sums: Sums, inertia: wp.array[wp.float64]):
     i = wp.tid()
     p = points[i]
     nearest, least = 0, wp.INF

@@ -38,9 +38,7 @@ class Contact:
 
 
 @wp.kernel
-def turn(
-    rest: wp.array(dtype=wp.vec3), angle: float, rate: float, x: wp.array(dtype=wp.vec3), v: wp.array(dtype=wp.vec3)
-):
+def turn(rest: wp.array[wp.vec3], angle: float, rate: float, x: wp.array[wp.vec3], v: wp.array[wp.vec3]):
     i = wp.tid()
     up = wp.vec3(0.0, 1.0, 0.0)
     x[i] = wp.quat_rotate(wp.quat_from_axis_angle(up, angle), rest[i])

@@ -59,10 +59,10 @@ class Scene:
     """A mesh, a normal for each of its points, and a material for each of its faces."""
 
     mesh: wp.uint64
-    indices: wp.array(dtype=int)
-    normals: wp.array(dtype=wp.vec3)
-    parts: wp.array(dtype=int)
-    materials: wp.array(dtype=Material)
+    indices: wp.array[int]
+    normals: wp.array[wp.vec3]
+    parts: wp.array[int]
+    materials: wp.array[Material]
 
 
 @wp.func
@@ -83,7 +83,7 @@ def sunlight(scene: Scene, light: Light, p: wp.vec3, n: wp.vec3, state: wp.uint3
 
 
 @wp.kernel
-def trace(scene: Scene, light: Light, camera: Camera, index: int, picture: wp.array2d(dtype=wp.vec3)):
+def trace(scene: Scene, light: Light, camera: Camera, index: int, picture: wp.array2d[wp.vec3]):
     i, j = wp.tid()
     state = wp.rand_init(index, i * picture.shape[1] + j)
     size = float(picture.shape[0])

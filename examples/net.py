@@ -25,7 +25,7 @@ Numbers = wp.array(dtype=float)
 
 
 @wp.kernel
-def pull(x: Points, ends: wp.array(dtype=wp.vec2i), rest: Numbers, force: Points):
+def pull(x: Points, ends: wp.array[wp.vec2i], rest: Numbers, force: Points):
     """Each thread pulls at its two knots."""
     i = wp.tid()
     a, b = ends[i][0], ends[i][1]
@@ -36,7 +36,7 @@ def pull(x: Points, ends: wp.array(dtype=wp.vec2i), rest: Numbers, force: Points
 
 
 @wp.kernel
-def move(x: Points, v: Points, force: Points, held: wp.array(dtype=wp.bool), dt: float):
+def move(x: Points, v: Points, force: Points, held: wp.array[wp.bool], dt: float):
     """Each knot of mass 1 moves, unless it is held."""
     i = wp.tid()
     if not held[i]:

@@ -67,7 +67,7 @@ def tracer(scene: wp.Function) -> wp.Kernel:
         return -1.0
 
     @wp.kernel
-    def trace(view: View, materials: wp.array(dtype=Material), index: int, picture: wp.array2d(dtype=wp.vec3)):
+    def trace(view: View, materials: wp.array[Material], index: int, picture: wp.array2d[wp.vec3]):
         i, j = wp.tid()
         rows, columns = picture.shape[0], picture.shape[1]
         state = wp.rand_init(index, i * columns + j)

@@ -29,7 +29,7 @@ HIDDEN = [-0.55, 0.2, 0.1, 0.5, 0.5, -0.2, 0.0, 0.4, 0.25, 0.45]
 FIRST = [-0.35, -0.1, 0.0, 0.3, 0.3, 0.1, 0.0, 0.25, 0.35, 0.25]
 
 Numbers = wp.array(dtype=float)
-Picture = wp.array2d(dtype=float)
+Picture = wp.array2d[float]
 
 
 @wp.func

@@ -25,7 +25,7 @@ GRAVITY = 9.81
 CELLS, SPACING = 1024, 500.0  # a square of 512 km; the spacing in metres
 COURANT = 0.45  # how far a wave over the deepest water travels in a step, in cells
 
-Field = wp.array2d(dtype=float)
+Field = wp.array2d[float]
 
 
 @wp.struct

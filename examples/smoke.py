@@ -27,9 +27,9 @@ CELLS = (64, 96, 64)  # y points up
 FPS, FRAMES, STEPS = 24, 38, 2
 FLOOR, BALL = (0.16, 0.17, 0.19), (0.55, 0.09, 0.04)
 
-Field = wp.array(dtype=float, ndim=3)
-Vectors = wp.array(dtype=wp.vec3, ndim=3)  # component c of element i, j, k is at the lower face of that cell along c
-Smoke = wp.array(dtype=wp.vec2, ndim=3)  # density and heat
+Field = wp.array3d[float]
+Vectors = wp.array3d[wp.vec3]  # component c of element i, j, k is at the lower face of that cell along c
+Smoke = wp.array3d[wp.vec2]  # density and heat
 
 
 @wp.struct

@@ -21,7 +21,7 @@ import omni.warp_core as wp
 CELLS, RAYS = 80, 60_000
 ALTITUDE, SPREAD = 3.0, 0.45  # of the scanner above the ground, and the tangent of its angle to both sides
 
-Heights = wp.array2d(dtype=float)
+Heights = wp.array2d[float]
 Vectors = wp.array(dtype=wp.vec3)
 Numbers = wp.array(dtype=float)
 Indices = wp.array(dtype=int)

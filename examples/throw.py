@@ -25,7 +25,7 @@ STEPS, DT = 170, 0.01
 
 
 @wp.kernel
-def fly(velocity: wp.array(dtype=wp.vec2), steps: int, dt: float, path: wp.array(dtype=wp.vec2)):
+def fly(velocity: wp.array[wp.vec2], steps: int, dt: float, path: wp.array[wp.vec2]):
     x = wp.vec2(0.0, 1.0)
     v = velocity[0]
     path[0] = x
@@ -44,7 +44,7 @@ def fly(velocity: wp.array(dtype=wp.vec2), steps: int, dt: float, path: wp.array
 
 
 @wp.kernel
-def miss(path: wp.array(dtype=wp.vec2), loss: wp.array(dtype=float)):
+def miss(path: wp.array[wp.vec2], loss: wp.array[float]):
     loss[0] = wp.length_sq(path[path.shape[0] - 1] - BASKET)
 
 
@@ -63,7 +63,7 @@ class Throw:
 
 
 @wp.kernel
-def descend(x: wp.array(dtype=wp.vec2), gradient: wp.array(dtype=wp.vec2), rate: float):
+def descend(x: wp.array[wp.vec2], gradient: wp.array[wp.vec2], rate: float):
     i = wp.tid()
     x[i] -= rate * gradient[i]
 

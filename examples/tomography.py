@@ -27,7 +27,7 @@ UNSEEN = 0.4  # of the step between two views
 
 
 @wp.kernel
-def puff(volume: wp.uint64, puffs: wp.array(dtype=wp.vec4), voxels: wp.array(dtype=wp.vec3i)):
+def puff(volume: wp.uint64, puffs: wp.array[wp.vec4], voxels: wp.array[wp.vec3i]):
     i = wp.tid()
     v = voxels[i]
     place = wp.volume_index_to_world(volume, wp.vec3(float(v[0]), float(v[1]), float(v[2])))
@@ -41,7 +41,7 @@ def puff(volume: wp.uint64, puffs: wp.array(dtype=wp.vec4), voxels: wp.array(dty
 
 
 @wp.kernel
-def cast_shadows(volume: wp.uint64, angles: wp.array(dtype=float), steps: int, light: wp.array3d(dtype=float)):
+def cast_shadows(volume: wp.uint64, angles: wp.array[float], steps: int, light: wp.array3d[float]):
     view, i, j = wp.tid()
     across = EXTENT * ((float(j) + 0.5) / float(light.shape[2]) - 0.5)
     up = EXTENT * (0.5 - (float(i) + 0.5) / float(light.shape[1]))
@@ -54,7 +54,7 @@ def cast_shadows(volume: wp.uint64, angles: wp.array(dtype=float), steps: int, l
 
 
 @wp.kernel
-def difference(light: wp.array3d(dtype=float), given: wp.array3d(dtype=float), loss: wp.array(dtype=float)):
+def difference(light: wp.array3d[float], given: wp.array3d[float], loss: wp.array[float]):
     view, i, j = wp.tid()
     d = light[view, i, j] - given[view, i, j]
     wp.atomic_add(loss, 0, d * d / float(light.size))
@@ -62,10 +62,10 @@ def difference(light: wp.array3d(dtype=float), given: wp.array3d(dtype=float), l
 
 @wp.kernel
 def adam(
-    values: wp.array2d(dtype=float),
-    gradient: wp.array2d(dtype=float),
-    mean: wp.array2d(dtype=float),
-    square: wp.array2d(dtype=float),
+    values: wp.array2d[float],
+    gradient: wp.array2d[float],
+    mean: wp.array2d[float],
+    square: wp.array2d[float],
     iteration: int,
 ):
     """A step of Adam (Kingma and Ba, 2015); densities stay positive."""

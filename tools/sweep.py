@@ -27,7 +27,7 @@ def sweep(name: str, step: int) -> tuple[float, np.float32]:
     function = getattr(wp, name)
 
     @wp.kernel
-    def apply(x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32)):
+    def apply(x: wp.array[wp.float32], y: wp.array[wp.float32]):
         i = wp.tid()
         y[i] = function(x[i])
 

@@ -13,7 +13,7 @@ COURANT = 0.5  # of waves
 
 
 @wp.kernel
-def diffuse(u: wp.array2d(dtype=float), rate: float, first: int, new: wp.array2d(dtype=float)):
+def diffuse(u: wp.array2d[float], rate: float, first: int, new: wp.array2d[float]):
     """One step of heat. `u` has halo rows; row 0 of the slab is row `first` of `new`."""
     i, j = wp.tid()
     left = wp.max(j - 1, 0)
@@ -23,9 +23,7 @@ def diffuse(u: wp.array2d(dtype=float), rate: float, first: int, new: wp.array2d
 
 
 @wp.kernel
-def magnetic(
-    ez: wp.array2d(dtype=float), courant: float, first: int, hx: wp.array2d(dtype=float), hy: wp.array2d(dtype=float)
-):
+def magnetic(ez: wp.array2d[float], courant: float, first: int, hx: wp.array2d[float], hy: wp.array2d[float]):
     """Half a step of waves. `ez` has halo rows; row 0 of the slab is row `first` of `hx`."""
     i, j = wp.tid()
     here = ez[i + 1, j]
@@ -35,9 +33,7 @@ def magnetic(
 
 
 @wp.kernel
-def electric(
-    hx: wp.array2d(dtype=float), hy: wp.array2d(dtype=float), courant: float, first: int, ez: wp.array2d(dtype=float)
-):
+def electric(hx: wp.array2d[float], hy: wp.array2d[float], courant: float, first: int, ez: wp.array2d[float]):
     """The other half. `hx` has halo rows; row 0 of the slab is row `first` of `ez`."""
     i, j = wp.tid()
     curl = hy[i, j] - hx[i + 1, j] + hx[i, j]

@@ -19,7 +19,7 @@ TRUTH = (0.15, 0.8)  # drag, wind
 
 
 @wp.kernel
-def fly(speed: wp.array(dtype=wp.vec2d), parameters: wp.array(dtype=wp.float64), end: wp.array(dtype=wp.vec2d)):
+def fly(speed: wp.array[wp.vec2d], parameters: wp.array[wp.float64], end: wp.array[wp.vec2d]):
     i = wp.tid()
     v, x = speed[i], wp.vec2d()
     for _ in range(STEPS):
@@ -30,7 +30,7 @@ def fly(speed: wp.array(dtype=wp.vec2d), parameters: wp.array(dtype=wp.float64),
 
 
 @wp.kernel
-def miss(end: wp.array(dtype=wp.vec2d), target: wp.array(dtype=wp.vec2d), loss: wp.array(dtype=wp.float64)):
+def miss(end: wp.array[wp.vec2d], target: wp.array[wp.vec2d], loss: wp.array[wp.float64]):
     i = wp.tid()
     wp.atomic_add(loss, 0, wp.length_sq(end[i] - target[i]))
 

@@ -14,7 +14,7 @@
 
 
 @wp.kernel
-def bounce(x: wp.array(dtype=wp.vec3), v: wp.array(dtype=wp.vec3), dt: float, gravity: float, spring: float):
+def bounce(x: wp.array[wp.vec3], v: wp.array[wp.vec3], dt: float, gravity: float, spring: float):
     i = wp.tid()
     speed = v[i] - wp.vec3(0.0, gravity * dt, 0.0)
     place = x[i] + dt * speed

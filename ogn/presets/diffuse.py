@@ -13,7 +13,7 @@
 
 
 @wp.kernel
-def flow(heat: wp.array2d(dtype=float), change: wp.array2d(dtype=float)):
+def flow(heat: wp.array2d[float], change: wp.array2d[float]):
     i, j = wp.tid()
     rows, columns = heat.shape[0], heat.shape[1]
     up = heat[wp.max(i - 1, 0), j]
@@ -24,6 +24,6 @@ def flow(heat: wp.array2d(dtype=float), change: wp.array2d(dtype=float)):
 
 
 @wp.kernel
-def add(heat: wp.array2d(dtype=float), change: wp.array2d(dtype=float), rate: float):
+def add(heat: wp.array2d[float], change: wp.array2d[float], rate: float):
     i, j = wp.tid()
     heat[i, j] = heat[i, j] + rate * change[i, j]

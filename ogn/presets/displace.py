@@ -9,12 +9,12 @@
 
 @wp.kernel
 def displace(
-    points: wp.array(dtype=wp.vec3),
-    normals: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
+    normals: wp.array[wp.vec3],
     time: float,
     height: float,
     cell: float,
-    displaced: wp.array(dtype=wp.vec3),
+    displaced: wp.array[wp.vec3],
 ):
     i = wp.tid()
     p = points[i] / cell

@@ -10,10 +10,10 @@
 
 @wp.kernel
 def keep(
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     height: float,
-    kept: wp.array(dtype=wp.vec3),
-    count: wp.array(dtype=int),
+    kept: wp.array[wp.vec3],
+    count: wp.array[int],
 ):
     i = wp.tid()
     if points[i][1] >= height:

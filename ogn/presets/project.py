@@ -11,9 +11,9 @@
 @wp.kernel
 def project(
     mesh: wp.uint64,
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     reach: float,
-    projected: wp.array(dtype=wp.vec3),
+    projected: wp.array[wp.vec3],
 ):
     i = wp.tid()
     p = points[i]

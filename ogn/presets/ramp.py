@@ -10,12 +10,12 @@
 
 @wp.kernel
 def ramp(
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     low: float,
     high: float,
     lower: wp.vec3,
     upper: wp.vec3,
-    colors: wp.array(dtype=wp.vec3),
+    colors: wp.array[wp.vec3],
 ):
     i = wp.tid()
     s = wp.clamp((points[i][1] - low) / (high - low), 0.0, 1.0)

@@ -11,10 +11,10 @@
 @wp.kernel
 def spread(
     grid: wp.uint64,
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     radius: float,
     amount: float,
-    moved: wp.array(dtype=wp.vec3),
+    moved: wp.array[wp.vec3],
 ):
     i = wp.tid()
     p = points[i]

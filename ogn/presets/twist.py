@@ -6,7 +6,7 @@
 
 
 @wp.kernel
-def twist(points: wp.array(dtype=wp.vec3), turns: float, twisted: wp.array(dtype=wp.vec3)):
+def twist(points: wp.array[wp.vec3], turns: float, twisted: wp.array[wp.vec3]):
     i = wp.tid()
     p = points[i]
     c = wp.cos(turns * p[1])

@@ -386,7 +386,7 @@ def kernel(func: Callable[..., Any]) -> Kernel:
         ValueError: less than 1 lane or more than 32; bounds or registers that no GPU has.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = 2.0 * x[i]
     >>> x = wp.ones(2, dtype=float)
@@ -463,7 +463,7 @@ def static(x: _R) -> _R:
 
     >>> sizes = {"small": 4}
     >>> @wp.kernel
-    ... def fill(out: wp.array(dtype=int)):
+    ... def fill(out: wp.array[int]):
     ...     out[wp.tid()] = wp.static(sizes["small"] * 2)
     >>> out = wp.zeros(1, dtype=int)
     >>> wp.launch(fill, dim=1, inputs=[out])
@@ -926,7 +926,7 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = 2.0 * x[i]
     >>> x = np.arange(4, dtype=np.float32)
@@ -958,7 +958,7 @@ def tid() -> _Thread:
         The index or indices, counted from 0.
 
     >>> @wp.kernel
-    ... def table(out: wp.array2d(dtype=int)):
+    ... def table(out: wp.array2d[int]):
     ...     i, j = wp.tid()
     ...     out[i, j] = 10 * i + j
     >>> out = wp.zeros((2, 3), dtype=int)
@@ -974,7 +974,7 @@ def block_dim() -> int:
         The number; 1 at Python scope.
 
     >>> @wp.kernel
-    ... def sizes(out: wp.array(dtype=int)):
+    ... def sizes(out: wp.array[int]):
     ...     out[wp.tid()] = wp.block_dim()
     >>> out = wp.zeros(4, dtype=int)
     >>> wp.launch(sizes, dim=4, inputs=[out], block_dim=2)
@@ -2549,7 +2549,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
             raises it where that shows only then.
 
     >>> @wp.kernel
-    ... def grow(x: wp.array(dtype=float), rate: wp.array(dtype=float)):
+    ... def grow(x: wp.array[float], rate: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = x[i] * rate[0]
     >>> x = wp.ones(1, dtype=float, requires_grad=True)
@@ -2811,7 +2811,7 @@ def address(arr: Any, i: Any) -> Any:
     Derivative: 1 in the element.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     wp.store(wp.address(x, i), 2.0 * wp.address(x, i))
     >>> x = wp.ones(2, dtype=float)
@@ -2840,7 +2840,7 @@ def address_of(arr: Any, i: Any) -> Any:
         The address in bytes.
 
     >>> @wp.kernel
-    ... def distance(x: wp.array(dtype=float), out: wp.array(dtype=wp.uint64)):
+    ... def distance(x: wp.array[float], out: wp.array[wp.uint64]):
     ...     out[0] = wp.address_of(x, 1) - wp.address_of(x, 0)
     >>> out = wp.zeros(1, dtype=wp.uint64)
     >>> wp.launch(distance, dim=1, inputs=[wp.zeros(2, dtype=float), out], interpret=True)
@@ -2898,7 +2898,7 @@ def array_store(arr: Any, i: Any, value: Any) -> Any:
     Derivative: 1 in the value.
 
     >>> @wp.kernel
-    ... def diagonal(m: wp.array2d(dtype=float)):
+    ... def diagonal(m: wp.array2d[float]):
     ...     i = wp.tid()
     ...     wp.array_store(m, i, i, 1.0)
     >>> m = wp.zeros((2, 2), dtype=float)
@@ -2984,7 +2984,7 @@ def atomic_add(arr: Any, i: Any, value: Any) -> Any:
     Derivative: 1 in the value.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_add(x, 0, wp.tid())
     >>> x = wp.array([10], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3013,7 +3013,7 @@ def atomic_and(arr: Any, i: Any, value: Any) -> Any:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_and(x, 0, wp.tid() | 4)
     >>> x = wp.array([15], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3043,7 +3043,7 @@ def atomic_cas(arr: Any, i: Any, expected: Any, value: Any) -> Any:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_cas(x, 0, 3, 5)
     >>> x = wp.array([3], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3072,7 +3072,7 @@ def atomic_exch(arr: Any, i: Any, value: Any) -> Any:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_exch(x, 0, 7)
     >>> x = wp.array([1], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3101,7 +3101,7 @@ def atomic_max(arr: Any, i: Any, value: Any) -> Any:
     Derivative: that of the one chosen.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_max(x, 0, wp.tid())
     >>> x = wp.array([2], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3130,7 +3130,7 @@ def atomic_min(arr: Any, i: Any, value: Any) -> Any:
     Derivative: that of the one chosen.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_min(x, 0, wp.tid())
     >>> x = wp.array([2], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3159,7 +3159,7 @@ def atomic_or(arr: Any, i: Any, value: Any) -> Any:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_or(x, 0, wp.tid())
     >>> x = wp.array([8], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3188,7 +3188,7 @@ def atomic_sub(arr: Any, i: Any, value: Any) -> Any:
     Derivative: -1 in the value.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_sub(x, 0, wp.tid())
     >>> x = wp.array([10], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3217,7 +3217,7 @@ def atomic_xor(arr: Any, i: Any, value: Any) -> Any:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
+    ... def k(x: wp.array[int]):
     ...     wp.atomic_xor(x, 0, 1 << wp.tid())
     >>> x = wp.array([5], dtype=int)
     >>> wp.launch(k, dim=4, inputs=[x])
@@ -3241,7 +3241,7 @@ def ballot(predicate: Any) -> Any:
         A number whose bit `l` is what the thread with lane `l` said.
 
     >>> @wp.kernel
-    ... def votes(x: wp.array(dtype=wp.uint32)):
+    ... def votes(x: wp.array[wp.uint32]):
     ...     x[wp.tid()] = wp.ballot(wp.tid() % 4 == 0)
     >>> x = wp.zeros(32, dtype=wp.uint32)
     >>> wp.launch(votes, dim=32, inputs=[x], block_dim=32)
@@ -3271,7 +3271,7 @@ def block_index() -> Any:
         The index, the same in all threads of a block.
 
     >>> @wp.kernel
-    ... def blocks(out: wp.array(dtype=int)):
+    ... def blocks(out: wp.array[int]):
     ...     out[wp.tid()] = wp.block_index()
     >>> out = wp.zeros(4, dtype=int)
     >>> wp.launch(blocks, dim=4, inputs=[out], block_dim=2)
@@ -3371,7 +3371,7 @@ def bvh_query_next(query: Any, index: Any, max_dist: float = ...) -> bool:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def mark(bvh: wp.uint64, found: wp.array(dtype=int)):
+    ... def mark(bvh: wp.uint64, found: wp.array[int]):
     ...     query = wp.bvh_query_aabb(bvh, wp.vec3(0.0, 0.0, 0.0), wp.vec3(2.0, 1.0, 1.0))
     ...     index = int(0)
     ...     while wp.bvh_query_next(query, index):
@@ -4179,7 +4179,7 @@ def hash_grid_query_next(query: Any, index: Any) -> bool:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), near: wp.array(dtype=int)):
+    ... def count(grid: wp.uint64, points: wp.array[wp.vec3], near: wp.array[int]):
     ...     i = wp.tid()
     ...     query = wp.hash_grid_query(grid, points[i], 1.0)
     ...     index, found = int(0), int(0)
@@ -4382,7 +4382,7 @@ def lane() -> Any:
         The index.
 
     >>> @wp.kernel
-    ... def lanes(out: wp.array(dtype=int)):
+    ... def lanes(out: wp.array[int]):
     ...     out[wp.tid()] = wp.lane()
     >>> out = wp.zeros(64, dtype=int)
     >>> wp.launch(lanes, dim=64, inputs=[out], block_dim=64)
@@ -4499,7 +4499,7 @@ def load(arr: Any, i: Any) -> Any:
     Derivative: 1 in the element.
 
     >>> @wp.kernel
-    ... def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def copy(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     wp.store(y, i, wp.load(x, i))
     >>> y = wp.zeros(2, dtype=float)
@@ -4800,7 +4800,7 @@ def mesh_get(id: uint64 | int) -> MeshArrays:
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
     >>> @wp.kernel
-    ... def total(mesh: wp.uint64, out: wp.array(dtype=wp.vec3)):
+    ... def total(mesh: wp.uint64, out: wp.array[wp.vec3]):
     ...     arrays = wp.mesh_get(mesh)
     ...     for i in range(arrays.indices.shape[0]):
     ...         out[0] += arrays.points[arrays.indices[i]]
@@ -4949,7 +4949,7 @@ def mesh_query_aabb_next(query: Any, index: Any) -> bool:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(mesh: wp.uint64, found: wp.array(dtype=int)):
+    ... def count(mesh: wp.uint64, found: wp.array[int]):
     ...     query = wp.mesh_query_aabb(mesh, wp.vec3(3.0, 3.0, -1.0), wp.vec3(5.0, 5.0, 1.0))
     ...     face = int(0)
     ...     while wp.mesh_query_aabb_next(query, face):
@@ -5002,7 +5002,7 @@ def mesh_query_next(query: Any, index: Any) -> bool:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(mesh: wp.uint64, radius: float, found: wp.array(dtype=int)):
+    ... def count(mesh: wp.uint64, radius: float, found: wp.array[int]):
     ...     query = wp.mesh_query_sphere(mesh, wp.vec3(1.0, 1.0, 2.0), radius)
     ...     face = int(0)
     ...     while wp.mesh_query_next(query, face):
@@ -6328,7 +6328,7 @@ def shared_array(shape: Any, dtype: Any) -> Any:
         The array. What one thread writes, others may read after `syncthreads()`.
 
     >>> @wp.kernel
-    ... def reverse(x: wp.array(dtype=float)):
+    ... def reverse(x: wp.array[float]):
     ...     i = wp.tid()
     ...     t = wp.thread_index()
     ...     s = wp.shared_array(shape=wp.block_dim(), dtype=float)
@@ -6354,7 +6354,7 @@ def shuffle(value: Any, lane: Any) -> Any:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def first(x: wp.array(dtype=float)):
+    ... def first(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle(x[i], 0)
     >>> x = wp.array([5.0 + i for i in range(64)], dtype=float)
@@ -6376,7 +6376,7 @@ def shuffle_down(value: Any, delta: Any) -> Any:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def sums(x: wp.array(dtype=int)):
+    ... def sums(x: wp.array[int]):
     ...     value = x[wp.tid()]
     ...     for k in range(5):
     ...         value += wp.shuffle_down(value, 16 >> k)
@@ -6400,7 +6400,7 @@ def shuffle_up(value: Any, delta: Any) -> Any:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def shift(x: wp.array(dtype=int)):
+    ... def shift(x: wp.array[int]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle_up(i, 1)
     >>> x = wp.zeros(32, dtype=int)
@@ -6422,7 +6422,7 @@ def shuffle_xor(value: Any, mask: Any) -> Any:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def swap(x: wp.array(dtype=int)):
+    ... def swap(x: wp.array[int]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle_xor(i, 1)
     >>> x = wp.zeros(32, dtype=int)
@@ -6711,7 +6711,7 @@ def store(arr: Any, i: Any, value: Any) -> Any:
     Derivative: 1 in the value.
 
     >>> @wp.kernel
-    ... def count(x: wp.array(dtype=int)):
+    ... def count(x: wp.array[int]):
     ...     wp.store(x, wp.tid(), wp.tid())
     >>> x = wp.zeros(3, dtype=int)
     >>> wp.launch(count, dim=3, inputs=[x])
@@ -6807,7 +6807,7 @@ def syncthreads() -> Any:
     `block_index()`, and elements of arrays that the kernel only reads, at indices of that kind. All else is an error.
 
     >>> @wp.kernel
-    ... def total(x: wp.array(dtype=int), out: wp.array(dtype=int)):
+    ... def total(x: wp.array[int], out: wp.array[int]):
     ...     s = wp.shared_array(shape=1, dtype=int)
     ...     if wp.thread_index() == 0:
     ...         s[0] = 0
@@ -6863,7 +6863,7 @@ def thread_index() -> Any:
         The index.
 
     >>> @wp.kernel
-    ... def table(out: wp.array(dtype=int)):
+    ... def table(out: wp.array[int]):
     ...     out[wp.tid()] = 10 * wp.block_index() + wp.thread_index()
     >>> out = wp.zeros(6, dtype=int)
     >>> wp.launch(table, dim=6, inputs=[out], block_dim=3)
@@ -7303,7 +7303,7 @@ def view(arr: Any, i: Any) -> Any:
         The array of the dimensions that are left. It shares the memory of `arr`.
 
     >>> @wp.kernel
-    ... def first(m: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ... def first(m: wp.array2d[float], out: wp.array[float]):
     ...     i = wp.tid()
     ...     row = wp.view(m, i)
     ...     out[i] = row[0]
@@ -7525,7 +7525,7 @@ def volume_sample_grad(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad: A
     Derivative: of both results, with respect to `uvw` and to values, as of `wp.volume_sample`.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad, dtype=float)
     ...     grads[0] = grad
@@ -7552,7 +7552,7 @@ def volume_sample_grad_f(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad:
     Derivative: as `wp.volume_sample_grad`.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad_f(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad)
     ...     grads[0] = grad
@@ -7583,7 +7583,7 @@ def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, v
     Derivative: of both results, as `wp.volume_sample_index`. That of a gradient is of the cube where the place is.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, values: wp.array[float], grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad_index(volume, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, 0.0, grad)
     ...     grads[0] = grad

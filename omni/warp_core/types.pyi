@@ -321,6 +321,16 @@ def type_repr(t: Any) -> Any:
     ('vec3f', 'array(ndim=2, dtype=float32)')
     """
 
+def type_scalar_type(t: Any) -> Any:
+    """Return the type of the components: that of the numbers in a vector, and a scalar type itself.
+
+    Args:
+        t: a type.
+
+    >>> wp.types.type_scalar_type(wp.mat33d) is wp.float64, wp.types.type_scalar_type(float) is float
+    (True, True)
+    """
+
 def type_size(t: Any) -> Any:
     """Return the number of components: 1 for numbers and structs.
 
@@ -345,6 +355,16 @@ def type_size_in_bytes(t: Any) -> Any:
 
     >>> wp.types.type_size_in_bytes(wp.vec3)
     12
+    """
+
+def type_to_warp(t: Any) -> Any:
+    """Return the type that kernels have for one of Python's: `wp.float32` for `float`; other types are themselves.
+
+    Args:
+        t: a type.
+
+    >>> wp.types.type_to_warp(int) is wp.int32, wp.types.type_to_warp(wp.vec3) is wp.vec3
+    (True, True)
     """
 
 def types_equal(a: Any, b: Any) -> Any:

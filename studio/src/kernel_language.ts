@@ -17,7 +17,7 @@ const WORDS =
   );
 const KERNEL = snippetCompletion(
   // biome-ignore lint/suspicious/noTemplateCurlyInString: fields of a snippet
-  "@wp.kernel\ndef ${name}(${points}: wp.array(dtype=wp.vec3)):\n    i = wp.tid()\n    ${}",
+  "@wp.kernel\ndef ${name}(${points}: wp.array[wp.vec3]):\n    i = wp.tid()\n    ${}",
   { label: "kernel", detail: "a new kernel", type: "keyword" },
 );
 

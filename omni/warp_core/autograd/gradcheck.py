@@ -79,7 +79,7 @@ def gradcheck(
         ValueError: If an entry does not pass and `raise_exception` is set; and as `jacobian`.
 
     >>> @wp.kernel
-    ... def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def square(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     y[i] = x[i] * x[i]
     >>> x, y = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(2, dtype=float, requires_grad=True)

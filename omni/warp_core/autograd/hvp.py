@@ -34,7 +34,7 @@ def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | S
 
     >>> import omni.warp_core as wp
     >>> @wp.kernel
-    ... def rosenbrock(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def rosenbrock(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     a, b = 1.0 - x[i], x[i + 1] - x[i] * x[i]
     ...     wp.atomic_add(y, 0, a * a + 100.0 * b * b)

@@ -79,7 +79,7 @@ def jacobian(
         CompileError: If a kernel cannot be differentiated.
 
     >>> @wp.kernel
-    ... def product(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def product(x: wp.array[float], y: wp.array[float]):
     ...     y[0] = x[0] * x[1]
     >>> x, y = wp.array([3.0, 5.0], dtype=float, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)
     >>> wp.autograd.jacobian(product, dim=1, inputs=[x], outputs=[y])[0, 0].numpy().tolist()

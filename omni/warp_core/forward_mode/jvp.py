@@ -60,7 +60,7 @@ def jvp(function: Any, *args: Any, **kwargs: Any) -> Any:
 
     >>> import omni.warp_core as wp
     >>> @wp.kernel
-    ... def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def square(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     y[i] = x[i] * x[i]
     >>> x, y = wp.array([1.0, 3.0], dtype=float), wp.zeros(2, dtype=float)

@@ -40,7 +40,7 @@ def find_triangle_neighbor_edge_index(triangle_neighbors: array2d(dtype=int32), 
     >>> triangles = wp.array([[0, 1, 2], [2, 1, 3]], dtype=int, device="cpu")
     >>> neighbors = wp.geometry.tri_tri_adjacency(triangles, return_neighbor_edge_indices=False)
     >>> @wp.kernel
-    ... def find(neighbors: wp.array2d(dtype=int), side: wp.array(dtype=int)):
+    ... def find(neighbors: wp.array2d[int], side: wp.array[int]):
     ...     side[0] = wp.geometry.find_triangle_neighbor_edge_index(neighbors, 1, 0)
     >>> side = wp.zeros(1, dtype=int, device="cpu")
     >>> wp.launch(find, dim=1, inputs=[neighbors, side], device="cpu")

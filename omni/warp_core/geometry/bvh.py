@@ -61,7 +61,7 @@ class Bvh(Structure):
     each launch.
 
     >>> @wp.kernel
-    ... def count(bvh: wp.uint64, p: wp.array(dtype=wp.vec3), found: wp.array(dtype=int)):
+    ... def count(bvh: wp.uint64, p: wp.array[wp.vec3], found: wp.array[int]):
     ...     i = wp.tid()
     ...     query = wp.bvh_query_aabb(bvh, p[i], p[i])
     ...     index = int(0)

@@ -144,7 +144,7 @@ class HashGrid(Structure):
     kernel computes of the points that it finds has one. A tape keeps the grid as it was at each launch.
 
     >>> @wp.kernel
-    ... def density(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, near: wp.array(dtype=float)):
+    ... def density(grid: wp.uint64, points: wp.array[wp.vec3], radius: float, near: wp.array[float]):
     ...     i = wp.tid()
     ...     query = wp.hash_grid_query(grid, points[i], radius)
     ...     index = int(0)

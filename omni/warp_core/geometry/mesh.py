@@ -70,7 +70,7 @@ class Mesh(Structure):
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
     >>> @wp.kernel
-    ... def heights(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), height: wp.array(dtype=float)):
+    ... def heights(mesh: wp.uint64, p: wp.array[wp.vec3], height: wp.array[float]):
     ...     i = wp.tid()
     ...     hit = wp.mesh_query_ray(mesh, p[i], wp.vec3(0.0, 0.0, -1.0), 100.0)
     ...     height[i] = hit.t if hit.result else -1.0

@@ -73,7 +73,7 @@ def capture_begin(
         RuntimeError: this thread captures a graph already, or the driver does not capture the stream.
 
     >>> @wp.kernel
-    ... def add(x: wp.array(dtype=float), by: float):
+    ... def add(x: wp.array[float], by: float):
     ...     i = wp.tid()
     ...     x[i] += by
     >>> x = wp.zeros(2, dtype=float)
@@ -165,7 +165,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
         KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
-    ... def add(x: wp.array(dtype=float), by: float):
+    ... def add(x: wp.array[float], by: float):
     ...     i = wp.tid()
     ...     x[i] += by
     >>> x = wp.zeros(1, dtype=float)
@@ -300,7 +300,7 @@ def capture_while(condition: Any, while_body: Callable[..., Any] | Graph, stream
         kwargs: arguments for the function.
 
     >>> @wp.kernel
-    ... def halve(x: wp.array(dtype=float), more: wp.array(dtype=int)):
+    ... def halve(x: wp.array[float], more: wp.array[int]):
     ...     x[0] = 0.5 * x[0]
     ...     more[0] = int(x[0] > 1.0)
     >>> x, more = wp.full(1, 10.0), wp.ones(1, dtype=int)

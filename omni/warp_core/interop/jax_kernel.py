@@ -76,7 +76,7 @@ def jax_kernel(
             for arguments that do not fit.
 
     >>> @wp.kernel
-    ... def scale(x: wp.array(dtype=float), by: float, y: wp.array(dtype=float)):
+    ... def scale(x: wp.array[float], by: float, y: wp.array[float]):
     ...     i = wp.tid()
     ...     y[i] = by * x[i]
     >>> import jax, jax.numpy as jnp                                         # doctest: +SKIP

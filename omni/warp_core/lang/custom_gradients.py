@@ -91,11 +91,11 @@ def func_replay(forward: Function) -> Callable[[Callable], Replay]:
         CompileError: when a kernel that calls it is compiled: the parameters do not fit.
 
     >>> @wp.func
-    ... def next_slot(counter: wp.array(dtype=int), slots: wp.array(dtype=int), i: int):
+    ... def next_slot(counter: wp.array[int], slots: wp.array[int], i: int):
     ...     slots[i] = wp.atomic_add(counter, 0, 1)
     ...     return slots[i]
     >>> @wp.func_replay(next_slot)
-    ... def same_slot(counter: wp.array(dtype=int), slots: wp.array(dtype=int), i: int):
+    ... def same_slot(counter: wp.array[int], slots: wp.array[int], i: int):
     ...     return slots[i]
     """
     return _noting(forward, Replay, "func_replay")
@@ -151,7 +151,7 @@ def grad(f: Any) -> GradientOf:
     ... def area(a: float, b: float):
     ...     return a * b
     >>> @wp.kernel
-    ... def slopes(x: wp.array(dtype=float)):
+    ... def slopes(x: wp.array[float]):
     ...     da, db = wp.grad(area)(2.0, 3.0)
     ...     x[0] = da
     ...     x[1] = db

@@ -392,7 +392,7 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
         ValueError: less than 1 lane or more than 32; bounds or registers that no GPU has.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = 2.0 * x[i]
     >>> x = wp.ones(2, dtype=float)
@@ -460,7 +460,7 @@ def static(x: Any) -> Any:
 
     >>> sizes = {"small": 4}
     >>> @wp.kernel
-    ... def fill(out: wp.array(dtype=int)):
+    ... def fill(out: wp.array[int]):
     ...     out[wp.tid()] = wp.static(sizes["small"] * 2)
     >>> out = wp.zeros(1, dtype=int)
     >>> wp.launch(fill, dim=1, inputs=[out])
@@ -496,7 +496,7 @@ def kernel_from_source(
     >>> text = '''
     ... import omni.warp_core as wp
     ... @wp.kernel
-    ... def count(x: wp.array(dtype=int)):
+    ... def count(x: wp.array[int]):
     ...     x[wp.tid()] = wp.tid()
     ... '''
     >>> x = wp.zeros(3, dtype=int)

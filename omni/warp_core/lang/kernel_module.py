@@ -63,7 +63,7 @@ class Module:
 
     >>> module = wp.Module("fast")
     >>> @wp.kernel(module=module)
-    ... def count(x: wp.array(dtype=int)):
+    ... def count(x: wp.array[int]):
     ...     x[wp.tid()] = wp.tid()
     >>> module.options["mode"] = "debug"
     >>> module.load("cpu")

@@ -34,12 +34,12 @@ def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, 
 
     >>> from typing import Any
     >>> @wp.kernel
-    ... def scale(x: wp.array(dtype=Any), by: Any):
+    ... def scale(x: wp.array[Any], by: Any):
     ...     i = wp.tid()
     ...     x[i] = by * x[i]
     >>> for_doubles = wp.overload(scale, [wp.array(dtype=wp.float64), wp.float64])
     >>> @wp.overload
-    ... def scale(x: wp.array(dtype=wp.vec3), by: float): ...
+    ... def scale(x: wp.array[wp.vec3], by: float): ...
     >>> len(scale.overloads)
     2
     """

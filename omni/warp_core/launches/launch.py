@@ -87,7 +87,7 @@ def _launch(
         KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = 2.0 * x[i]
     >>> x = np.arange(4, dtype=np.float32)
@@ -314,7 +314,7 @@ def launch_tiled(
         What `wp.launch` returns. It raises what that raises, too.
 
     >>> @wp.kernel
-    ... def rows(x: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ... def rows(x: wp.array2d[float], out: wp.array[float]):
     ...     i, t = wp.tid()
     ...     s = wp.shared_array(shape=1, dtype=float)
     ...     if t == 0:

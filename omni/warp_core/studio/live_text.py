@@ -25,7 +25,7 @@ FORBIDDEN_NAMES = {"static", "eval", "exec", "compile", "open", "getattr", "seta
 def why_it_waits(text: str) -> str:
     r"""Return why a text must not run while it is typed, "" if it may. A text that does not parse may: nothing runs.
 
-    >>> why_it_waits("@wp.kernel\ndef f(x: wp.array(dtype=float)):\n    x[0] = 1.0")
+    >>> why_it_waits("@wp.kernel\ndef f(x: wp.array[float]):\n    x[0] = 1.0")
     ''
     >>> why_it_waits("import os")
     'line 1 imports os'

@@ -63,7 +63,7 @@ def checkpointed(
             raises it where that shows only then.
 
     >>> @wp.kernel
-    ... def grow(x: wp.array(dtype=float), rate: wp.array(dtype=float)):
+    ... def grow(x: wp.array[float], rate: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = x[i] * rate[0]
     >>> x = wp.ones(1, dtype=float, requires_grad=True)

@@ -42,7 +42,7 @@ class Tape(TapeScopes, Recorder):
 
     >>> import omni.warp_core as wp
     >>> @wp.kernel
-    ... def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def square(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     y[i] = x[i] * x[i]
     >>> x, y = wp.full(1, 3.0, dtype=float, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)

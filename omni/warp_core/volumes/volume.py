@@ -89,7 +89,7 @@ class Volume(Structure):
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), voxel_size=0.5, device="cpu")
     >>> @wp.kernel
-    ... def sample(volume: wp.uint64, points: wp.array(dtype=wp.vec3), samples: wp.array(dtype=float)):
+    ... def sample(volume: wp.uint64, points: wp.array[wp.vec3], samples: wp.array[float]):
     ...     i = wp.tid()
     ...     place = wp.volume_world_to_index(volume, points[i])
     ...     samples[i] = wp.volume_sample_f(volume, place, wp.Volume.LINEAR)
@@ -588,7 +588,7 @@ class Volume(Structure):
         >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2)), device="cpu")
         >>> volume.requires_grad = True
         >>> @wp.kernel
-        ... def square(volume: wp.uint64, out: wp.array(dtype=float)):
+        ... def square(volume: wp.uint64, out: wp.array[float]):
         ...     out[0] = wp.volume_sample_f(volume, wp.vec3(0.25, 0.0, 0.0), wp.Volume.LINEAR) ** 2.0
         >>> out = wp.zeros(1, dtype=float, requires_grad=True, device="cpu")
         >>> with wp.Tape() as tape:

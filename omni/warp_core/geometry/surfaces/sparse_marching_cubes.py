@@ -84,7 +84,7 @@ def sparse_marching_cubes(
         RuntimeError: If a graph captures this, as the sizes of the results are not known then.
 
     >>> @wp.kernel
-    ... def distances(p: wp.array(dtype=wp.vec3), d: wp.array(dtype=float)):
+    ... def distances(p: wp.array[wp.vec3], d: wp.array[float]):
     ...     d[wp.tid()] = wp.length(p[wp.tid()]) - 0.8
     >>> def ball(p):
     ...     d = wp.empty(p.size, dtype=float, device=p.device)

@@ -117,7 +117,7 @@ def swept_volume_sdf(
     >>> ids = wp.array([mesh.id], dtype=wp.uint64, device="cpu")
     >>> poses = wp.array([[(0, 0, 0, 0, 0, 0, 1), (1, 0, 0, 0, 0, 0, 1)]], dtype=wp.transform, device="cpu")
     >>> @wp.kernel
-    ... def measure(ids: wp.array(dtype=wp.uint64), poses: wp.array2d(dtype=wp.transform), d: wp.array(dtype=float)):
+    ... def measure(ids: wp.array[wp.uint64], poses: wp.array2d[wp.transform], d: wp.array[float]):
     ...     d[0] = wp.geometry.swept_volume_sdf(wp.vec3(0.5, -0.25, 0.0), ids, poses, 10.0, 0)
     >>> d = wp.zeros(1, dtype=float, device="cpu")
     >>> wp.launch(measure, dim=1, inputs=[ids, poses, d], device="cpu")

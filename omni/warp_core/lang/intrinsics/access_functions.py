@@ -26,7 +26,7 @@ def load(arr: Array[S], i: Int) -> S:
     Derivative: 1 in the element.
 
     >>> @wp.kernel
-    ... def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ... def copy(x: wp.array[float], y: wp.array[float]):
     ...     i = wp.tid()
     ...     wp.store(y, i, wp.load(x, i))
     >>> y = wp.zeros(2, dtype=float)
@@ -47,7 +47,7 @@ def store(arr: Array[S], i: Int, value: S) -> None:
     Derivative: 1 in the value.
 
     >>> @wp.kernel
-    ... def count(x: wp.array(dtype=int)):
+    ... def count(x: wp.array[int]):
     ...     wp.store(x, wp.tid(), wp.tid())
     >>> x = wp.zeros(3, dtype=int)
     >>> wp.launch(count, dim=3, inputs=[x])
@@ -67,7 +67,7 @@ def array_store(arr: Array[S], i: Int, value: S) -> None:
     Derivative: 1 in the value.
 
     >>> @wp.kernel
-    ... def diagonal(m: wp.array2d(dtype=float)):
+    ... def diagonal(m: wp.array2d[float]):
     ...     i = wp.tid()
     ...     wp.array_store(m, i, i, 1.0)
     >>> m = wp.zeros((2, 2), dtype=float)
@@ -88,7 +88,7 @@ def view(arr: Array[S, N], i: Int) -> Array[S]:
         The array of the dimensions that are left. It shares the memory of `arr`.
 
     >>> @wp.kernel
-    ... def first(m: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ... def first(m: wp.array2d[float], out: wp.array[float]):
     ...     i = wp.tid()
     ...     row = wp.view(m, i)
     ...     out[i] = row[0]
@@ -112,7 +112,7 @@ def address(arr: Array[S], i: Int) -> S:
     Derivative: 1 in the element.
 
     >>> @wp.kernel
-    ... def double(x: wp.array(dtype=float)):
+    ... def double(x: wp.array[float]):
     ...     i = wp.tid()
     ...     wp.store(wp.address(x, i), 2.0 * wp.address(x, i))
     >>> x = wp.ones(2, dtype=float)
@@ -133,7 +133,7 @@ def address_of(arr: Array[S], i: Int) -> uint64:
         The address in bytes.
 
     >>> @wp.kernel
-    ... def distance(x: wp.array(dtype=float), out: wp.array(dtype=wp.uint64)):
+    ... def distance(x: wp.array[float], out: wp.array[wp.uint64]):
     ...     out[0] = wp.address_of(x, 1) - wp.address_of(x, 0)
     >>> out = wp.zeros(1, dtype=wp.uint64)
     >>> wp.launch(distance, dim=1, inputs=[wp.zeros(2, dtype=float), out], interpret=True)
@@ -157,7 +157,7 @@ Returns:
 {derivative}
 
 >>> @wp.kernel
-... def k(x: wp.array(dtype=int)):
+... def k(x: wp.array[int]):
 ...     wp.{name}(x, 0, {given})
 >>> x = wp.array([{before}], dtype=int)
 >>> wp.launch(k, dim=4, inputs=[x])

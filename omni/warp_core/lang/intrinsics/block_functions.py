@@ -17,7 +17,7 @@ def block_dim() -> int32:
         The number; 1 at Python scope.
 
     >>> @wp.kernel
-    ... def sizes(out: wp.array(dtype=int)):
+    ... def sizes(out: wp.array[int]):
     ...     out[wp.tid()] = wp.block_dim()
     >>> out = wp.zeros(4, dtype=int)
     >>> wp.launch(sizes, dim=4, inputs=[out], block_dim=2)
@@ -36,7 +36,7 @@ def thread_index() -> int32:
         The index.
 
     >>> @wp.kernel
-    ... def table(out: wp.array(dtype=int)):
+    ... def table(out: wp.array[int]):
     ...     out[wp.tid()] = 10 * wp.block_index() + wp.thread_index()
     >>> out = wp.zeros(6, dtype=int)
     >>> wp.launch(table, dim=6, inputs=[out], block_dim=3)
@@ -52,7 +52,7 @@ def block_index() -> int32:
         The index, the same in all threads of a block.
 
     >>> @wp.kernel
-    ... def blocks(out: wp.array(dtype=int)):
+    ... def blocks(out: wp.array[int]):
     ...     out[wp.tid()] = wp.block_index()
     >>> out = wp.zeros(4, dtype=int)
     >>> wp.launch(blocks, dim=4, inputs=[out], block_dim=2)
@@ -68,7 +68,7 @@ def lane() -> int32:
         The index.
 
     >>> @wp.kernel
-    ... def lanes(out: wp.array(dtype=int)):
+    ... def lanes(out: wp.array[int]):
     ...     out[wp.tid()] = wp.lane()
     >>> out = wp.zeros(64, dtype=int)
     >>> wp.launch(lanes, dim=64, inputs=[out], block_dim=64)
@@ -94,7 +94,7 @@ def shared_array(shape: Constant, dtype: Constant) -> Array[S]:
         The array. What one thread writes, others may read after `syncthreads()`.
 
     >>> @wp.kernel
-    ... def reverse(x: wp.array(dtype=float)):
+    ... def reverse(x: wp.array[float]):
     ...     i = wp.tid()
     ...     t = wp.thread_index()
     ...     s = wp.shared_array(shape=wp.block_dim(), dtype=float)
@@ -115,7 +115,7 @@ def syncthreads() -> None:
     `block_index()`, and elements of arrays that the kernel only reads, at indices of that kind. All else is an error.
 
     >>> @wp.kernel
-    ... def total(x: wp.array(dtype=int), out: wp.array(dtype=int)):
+    ... def total(x: wp.array[int], out: wp.array[int]):
     ...     s = wp.shared_array(shape=1, dtype=int)
     ...     if wp.thread_index() == 0:
     ...         s[0] = 0
@@ -146,7 +146,7 @@ def shuffle(value: S, lane: int32) -> S:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def first(x: wp.array(dtype=float)):
+    ... def first(x: wp.array[float]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle(x[i], 0)
     >>> x = wp.array([5.0 + i for i in range(64)], dtype=float)
@@ -169,7 +169,7 @@ def shuffle_up(value: S, delta: int32) -> S:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def shift(x: wp.array(dtype=int)):
+    ... def shift(x: wp.array[int]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle_up(i, 1)
     >>> x = wp.zeros(32, dtype=int)
@@ -192,7 +192,7 @@ def shuffle_down(value: S, delta: int32) -> S:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def sums(x: wp.array(dtype=int)):
+    ... def sums(x: wp.array[int]):
     ...     value = x[wp.tid()]
     ...     for k in range(5):
     ...         value += wp.shuffle_down(value, 16 >> k)
@@ -217,7 +217,7 @@ def shuffle_xor(value: S, mask: int32) -> S:
     Derivative: none yet: kernels that work in blocks have no gradient.
 
     >>> @wp.kernel
-    ... def swap(x: wp.array(dtype=int)):
+    ... def swap(x: wp.array[int]):
     ...     i = wp.tid()
     ...     x[i] = wp.shuffle_xor(i, 1)
     >>> x = wp.zeros(32, dtype=int)
@@ -237,7 +237,7 @@ def ballot(predicate: bool) -> uint32:
         A number whose bit `l` is what the thread with lane `l` said.
 
     >>> @wp.kernel
-    ... def votes(x: wp.array(dtype=wp.uint32)):
+    ... def votes(x: wp.array[wp.uint32]):
     ...     x[wp.tid()] = wp.ballot(wp.tid() % 4 == 0)
     >>> x = wp.zeros(32, dtype=wp.uint32)
     >>> wp.launch(votes, dim=32, inputs=[x], block_dim=32)

@@ -24,7 +24,7 @@ def tid() -> int32:
         The index or indices, counted from 0.
 
     >>> @wp.kernel
-    ... def table(out: wp.array2d(dtype=int)):
+    ... def table(out: wp.array2d[int]):
     ...     i, j = wp.tid()
     ...     out[i, j] = 10 * i + j
     >>> out = wp.zeros((2, 3), dtype=int)
@@ -161,7 +161,7 @@ def static(x: Constant) -> Constant:
 
     >>> sizes = {"small": 4}
     >>> @wp.kernel
-    ... def fill(out: wp.array(dtype=int)):
+    ... def fill(out: wp.array[int]):
     ...     out[wp.tid()] = wp.static(sizes["small"] * 2)
     >>> out = wp.zeros(1, dtype=int)
     >>> wp.launch(fill, dim=1, inputs=[out])

@@ -321,7 +321,7 @@ def bvh_query_next(query: ref[BvhQuery], index: ref[int32], max_dist: float32 = 
     Derivative: none.
 
     >>> @wp.kernel
-    ... def mark(bvh: wp.uint64, found: wp.array(dtype=int)):
+    ... def mark(bvh: wp.uint64, found: wp.array[int]):
     ...     query = wp.bvh_query_aabb(bvh, wp.vec3(0.0, 0.0, 0.0), wp.vec3(2.0, 1.0, 1.0))
     ...     index = int(0)
     ...     while wp.bvh_query_next(query, index):

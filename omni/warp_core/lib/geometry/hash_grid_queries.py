@@ -229,7 +229,7 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> boolea
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), near: wp.array(dtype=int)):
+    ... def count(grid: wp.uint64, points: wp.array[wp.vec3], near: wp.array[int]):
     ...     i = wp.tid()
     ...     query = wp.hash_grid_query(grid, points[i], 1.0)
     ...     index, found = int(0), int(0)

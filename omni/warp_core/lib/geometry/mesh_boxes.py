@@ -138,7 +138,7 @@ def mesh_query_aabb_next(query: ref[MeshQueryAABB], index: ref[int32]) -> boolea
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(mesh: wp.uint64, found: wp.array(dtype=int)):
+    ... def count(mesh: wp.uint64, found: wp.array[int]):
     ...     query = wp.mesh_query_aabb(mesh, wp.vec3(3.0, 3.0, -1.0), wp.vec3(5.0, 5.0, 1.0))
     ...     face = int(0)
     ...     while wp.mesh_query_aabb_next(query, face):
@@ -249,7 +249,7 @@ def mesh_query_next(query: ref[MeshQuerySphere], index: ref[int32]) -> boolean:
     Derivative: none.
 
     >>> @wp.kernel
-    ... def count(mesh: wp.uint64, radius: float, found: wp.array(dtype=int)):
+    ... def count(mesh: wp.uint64, radius: float, found: wp.array[int]):
     ...     query = wp.mesh_query_sphere(mesh, wp.vec3(1.0, 1.0, 2.0), radius)
     ...     face = int(0)
     ...     while wp.mesh_query_next(query, face):

@@ -45,7 +45,7 @@ def mesh_get(id: uint64) -> MeshArrays:
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
     >>> @wp.kernel
-    ... def total(mesh: wp.uint64, out: wp.array(dtype=wp.vec3)):
+    ... def total(mesh: wp.uint64, out: wp.array[wp.vec3]):
     ...     arrays = wp.mesh_get(mesh)
     ...     for i in range(arrays.indices.shape[0]):
     ...         out[0] += arrays.points[arrays.indices[i]]

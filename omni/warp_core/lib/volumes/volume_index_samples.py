@@ -68,7 +68,7 @@ def volume_sample_grad_index(
     Derivative: of both results, as `wp.volume_sample_index`. That of a gradient is of the cube where the place is.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, values: wp.array[float], grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad_index(volume, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, 0.0, grad)
     ...     grads[0] = grad

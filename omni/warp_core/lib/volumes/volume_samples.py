@@ -358,7 +358,7 @@ def volume_sample_grad(
     Derivative: of both results, with respect to `uvw` and to values, as of `wp.volume_sample`.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad, dtype=float)
     ...     grads[0] = grad
@@ -399,7 +399,7 @@ def volume_sample_grad_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32,
     Derivative: as `wp.volume_sample_grad`.
 
     >>> @wp.kernel
-    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ... def slope(volume: wp.uint64, grads: wp.array[wp.vec3]):
     ...     grad = wp.vec3()
     ...     value = wp.volume_sample_grad_f(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad)
     ...     grads[0] = grad

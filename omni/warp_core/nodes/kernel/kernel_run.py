@@ -159,7 +159,7 @@ class Run:
             wanted = self.values.companion(name, "counter")
             raise GraphError(
                 f"inputs:{name}:counter is {wanted!r}, which is not a single number that the kernel writes; "
-                f"add custom int outputs:{wanted}, and a parameter of this name: wp.array(dtype=int)"
+                f"add custom int outputs:{wanted}, and a parameter of this name: wp.array[int]"
             )
         count, room = int(self.memory.numbers(self.arrays[counter.key])[0]), len(made)
         if count > room:

@@ -42,7 +42,7 @@ class GraphBuilder:
         >>> clock = graph.node("clock", "omni.graph.nodes.ReadTime")
         >>> kernel = graph.node("double", "omni.warp_core.Kernel", codeStr='''
         ... @wp.kernel
-        ... def double(time: float, twice: wp.array(dtype=float)):
+        ... def double(time: float, twice: wp.array[float]):
         ...     twice[0] = 2.0 * time
         ... ''')
         >>> graph.attribute(kernel, "inputs:time", "double")
