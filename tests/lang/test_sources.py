@@ -1,7 +1,9 @@
 """Where kernels come from: files, text, `python -c`, the prompt; and what stays apart."""
 
 import doctest
+import gc
 import importlib
+import linecache
 import py_compile
 import subprocess
 import sys
@@ -387,3 +389,21 @@ def k(x: wp.array(dtype=float)):
     assert x.list() == [101.0, 101.0]
     recorded.launch()
     assert x.list() == [102.0, 102.0]
+
+
+def test_the_text_of_a_kernel_goes_with_its_kernel():
+    text = "import omni.warp_core as wp\n@wp.kernel\ndef k(x: wp.array[float]):\n    x[0] = 1.0\n"
+    first = wp.kernel_from_source(text, filename="<goes>")
+    assert linecache.getline("<goes>", 4) == "    x[0] = 1.0\n"
+    second = wp.kernel_from_source(text, filename="<goes>")
+    wp.launch(first, 1, [wp.zeros(1, dtype=float)])
+    del first
+    gc.collect()
+    assert linecache.getline("<goes>", 4) == "    x[0] = 1.0\n"
+    del second
+    gc.collect()
+    assert "<goes>" not in linecache.cache
+    with pytest.raises(ZeroDivisionError):
+        wp.kernel_from_source("1 / 0", filename="<fails>")
+    gc.collect()
+    assert "<fails>" not in linecache.cache

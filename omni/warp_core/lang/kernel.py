@@ -6,7 +6,6 @@ mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles
 
 from __future__ import annotations
 
-import linecache
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
 from .kernel_module import chosen_module
 from .kernel_transforms import Transform, subject_after
-from .source import Source, parse
+from .source import LinecacheEntry, Source, parse
 from .source_recovery import split_lines
 from .types import Type
 
@@ -508,7 +507,7 @@ def kernel_from_source(
         raise TypeError(f"the text of a kernel is a str, not {type(text).__name__}")
     text = "\n" * (first_line - 1) + text.removeprefix("\ufeff")
     lines = split_lines(text)
-    linecache.cache[filename] = (len(text), None, lines, filename)
+    in_linecache = LinecacheEntry(filename, lines)
     space = namespace if namespace is not None else {}
     space.setdefault("__name__", filename)
     try:
@@ -520,7 +519,10 @@ def kernel_from_source(
     except ValueError as e:  # null characters, halves of characters
         raise CompileError(filename, [Diagnostic("syntax", f"the text is not Python source: {e}")]) from None
     exec(code, space)
-    kernels = {v.name: v for v in space.values() if isinstance(v, Kernel) and v.source.filename == filename}
+    defined = [v for v in space.values() if isinstance(v, Definition) and v.source.filename == filename]
+    for definition in defined:
+        definition.source.in_linecache = in_linecache
+    kernels = {v.name: v for v in defined if isinstance(v, Kernel)}
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name in kernels:

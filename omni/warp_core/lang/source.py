@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import os
 import threading
+import weakref
 from types import CodeType, FrameType
 
 from ..late_bound import late
@@ -40,10 +42,24 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
+class LinecacheEntry:
+    """Lines of a text that `linecache` finds, for tracebacks and debuggers, as long as this object lives."""
+
+    def __init__(self, filename: str, lines: list[str]):
+        linecache.cache[filename] = (sum(map(len, lines)), None, lines, filename)
+        weakref.finalize(self, _forget, filename, lines).atexit = False
+
+
+def _forget(filename: str, lines: list[str]) -> None:
+    entry: tuple = linecache.cache.get(filename, ())
+    if len(entry) == 4 and entry[2] is lines:  # else another text of this name has come since
+        del linecache.cache[filename]
+
+
 class Source:
     """The text of one function definition and where it stands."""
 
-    __slots__ = ("_block", "_code", "_lines", "_tree", "_wrapper", "filename", "first_line", "offset")
+    __slots__ = ("_block", "_code", "_lines", "_tree", "_wrapper", "filename", "first_line", "in_linecache", "offset")
 
     def __init__(self, code: CodeType, lines: list[str]):
         self.filename, self.first_line = code.co_filename, code.co_firstlineno
@@ -51,6 +67,7 @@ class Source:
         self._tree: ast.FunctionDef | None = None
         self._block: list[str] | None = None
         self._wrapper = False
+        self.in_linecache: LinecacheEntry | None = None  # of a text that is in no file
         self.offset = self.first_line - 1
 
     @classmethod
