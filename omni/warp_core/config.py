@@ -135,7 +135,8 @@ OPTIONS: dict[str, Option] = {
         _default_cpu_target(),
         _one_of(None, *CPU_TARGETS),
         "The best instructions of x86-64 that CPU kernels may use. None takes all that the processor has. Results of "
-        "'sse4' differ in the last bits, as it has no fused multiply-add. The default is $OMNI_WARP_CPU_TARGET.",
+        "'sse4' differ in the last bits, as it has no fused multiply-add. Builtins that Python has called before keep "
+        "their instructions. The default is $OMNI_WARP_CPU_TARGET.",
     ),
     "cuda_driver": Option(
         os.environ.get("OMNI_WARP_CUDA_DRIVER") or _CUDA_DRIVER,

@@ -33,7 +33,7 @@ mode: str
 num_threads: int
 """Threads that a CPU launch may use; 0 takes every core."""
 cpu_target: Any
-"""The best instructions of x86-64 that CPU kernels may use. None takes all that the processor has. Results of 'sse4' differ in the last bits, as it has no fused multiply-add. The default is $OMNI_WARP_CPU_TARGET."""
+"""The best instructions of x86-64 that CPU kernels may use. None takes all that the processor has. Results of 'sse4' differ in the last bits, as it has no fused multiply-add. Builtins that Python has called before keep their instructions. The default is $OMNI_WARP_CPU_TARGET."""
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
 fast_math: Any
