@@ -99,6 +99,8 @@ def test_data_of_many_kinds(data, dtype, shape, values):
         ([Particle()], Particle),
         (python_array.array("h", [1, 2]), wp.int16),
         (memoryview(b"ab"), wp.uint8),
+        (b"ab", wp.uint8),
+        (bytearray(b"ab"), wp.uint8),
         ([wp.vec3()], wp.float32),  # observed: components become a dimension
     ],
 )

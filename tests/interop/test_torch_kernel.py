@@ -219,6 +219,17 @@ def test_kernels_without_gradient_say_so():
     assert torch.equal(z, x)
     with pytest.raises(RuntimeError, match=r"`without` has no gradient, .*enable_backward=False.*x\.detach\(\)"):
         z.sum().backward()
+    wp.torch_kernel(without, enable_backward=True)(x).sum().backward()
+    assert torch.equal(x.grad, torch.ones(3, dtype=torch.float64))
+    op = wp.torch_kernel(product, enable_backward=False, name="times")
+    with pytest.raises(RuntimeError, match=r"its torch_kernel was made with enable_backward=False"):
+        op(x, x, 1.0).sum().backward()
+
+
+def test_an_operation_has_a_name_in_graphs():
+    op = wp.torch_kernel(product, name="times")
+    graph = torch.fx.experimental.proxy_tensor.make_fx(op)(leaf(3), leaf(3), 1.0).graph
+    assert op.__name__ == "times" and "times_" in str(graph) and "product_" not in str(graph)
 
 
 def test_outputs_of_integers_have_no_gradient():

@@ -115,6 +115,15 @@ def several_of_one(f, *x):
     return func.vmap(f, in_dims=(-1, *(None for _ in x[1:])), out_dims=-1)(first, *x[1:])
 
 
+def product_of(product, f, x):
+    """The product of the Hessian and a vector, which torch takes from the backward pass of a backward pass."""
+    return product(scalar(f), x, tuple(torch.cos(t) for t in x))
+
+
+def hessian_along(f, x, v):
+    return func.jvp(func.grad(scalar(f), argnums=tuple(range(len(x)))), x, v)[1]
+
+
 TRANSFORMS = {
     "grad": lambda f, *x: func.grad(scalar(f), argnums=tuple(range(len(x))))(*x),
     "jvp": along,
@@ -127,6 +136,9 @@ TRANSFORMS = {
     "hessian": lambda f, *x: func.hessian(scalar(f), argnums=tuple(range(len(x))))(*x),
     "reverse over reverse": lambda f, *x: func.jacrev(func.grad(scalar(f)))(*x),
     "reverse over forward": lambda f, *x: func.grad(lambda *x: scalar(lambda *x: along(f, *x)[1])(*x))(*x),
+    "hvp": lambda f, *x: product_of(torch.autograd.functional.hvp, f, x),
+    "vhp": lambda f, *x: product_of(torch.autograd.functional.vhp, f, x),
+    "hvp and grad": lambda f, *x: func.grad(lambda *v: scalar(lambda: hessian_along(f, x, v))())(*x),
     "grad of each": lambda f, *x: several(func.grad(scalar(f)), *x),
     "grad of all": lambda f, *x: func.grad(lambda *x: scalar(lambda *x: several(f, *x))(*x))(*x),
 }
@@ -174,6 +186,10 @@ def test_numbers_of_functions_have_no_gradient():
     op, x, by = wp.torch_callable(scaled), numbers(3), numbers(1)[0]
     assert torch.allclose(op(x, by), by * x * torch.sin(x))
     assert torch.allclose(func.vmap(op, (None, 0))(x, torch.stack([by, 2 * by]))[1], 2 * by * x * torch.sin(x))
+    x, learned = x.clone().requires_grad_(), by.clone().requires_grad_()
+    (found,) = torch.autograd.grad(op(x, learned).sum(), x)  # which does not ask for that of `by`
+    assert torch.allclose(found, by * (torch.sin(x) + x * torch.cos(x)))
+    x = x.detach()
     for use in (
         lambda: op(x, by.clone().requires_grad_()).sum().backward(),
         lambda: func.grad(lambda by: op(x, by).sum())(by),

@@ -114,6 +114,8 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
         _refuse_arrays(data)
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()
+    if isinstance(data, bytes):
+        data = memoryview(data)  # numbers from 0 to 255, as bytearray has them; NumPy would take it for a text
     if isinstance(data, np.ndarray):
         return data
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):

@@ -263,10 +263,10 @@ Mode = TypeVar("Mode", bound=enum.IntEnum)
 
 
 def mode_of(signature: Signature, kind: type[Mode], name: str, value: Any) -> Mode:
-    """The mode that an argument names. Raises ValueError for others."""
+    """The mode that an argument is, or whose name or number it is. Raises ValueError for others."""
     try:
-        return kind(value)
-    except ValueError:
+        return kind[value] if isinstance(value, str) else kind(value)
+    except (KeyError, ValueError):
         modes = ", ".join(f"{m.name} ({m.value})" for m in kind)
         raise ValueError(f"{signature.name}: {name}: expected one of {modes}, got {value!r}") from None
 

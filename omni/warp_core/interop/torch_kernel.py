@@ -26,7 +26,7 @@ from ..lang.values.structs import spell
 from .call_signature import Parameter, Shape, Signature, of_function, of_kernel
 from .torch_function_run import FunctionRun
 from .torch_kernel_run import KernelRun
-from .torch_operators import Call, Spec, launch_backward, register
+from .torch_operators import Call, Spec, apart, launch_backward, needed_now, register
 from .torch_runs import Run, torch_dtype
 
 __all__ = ["torch_callable", "torch_kernel"]
@@ -55,13 +55,13 @@ class Given(NamedTuple):
 class Operation:
     """A kernel or a function that makes tensors of tensors."""
 
-    def __init__(self, signature: Signature, launch_dims: Any, output_dims: Any, key: str):
+    def __init__(self, signature: Signature, launch_dims: Any, output_dims: Any, key: str, name: str | None = None):
         for p in signature.parameters:
             if p.is_array and isinstance(p.element.type, Struct):
                 raise TypeError(f"{signature.name}: `{p.name}` is {spell(p.type)}, but tensors hold numbers")
         self.signature, self.launch_dims, self.output_dims = signature, launch_dims, output_dims
-        self.key = f"{signature.name.split('`')[1]}_{key}"
-        self.__name__ = self.__qualname__ = signature.name.split("`")[1]
+        self.__name__ = self.__qualname__ = name or signature.name.split("`")[1]
+        self.key = f"{self.__name__}_{key}"
         self._dtypes = [_dtype_of(p) for p in signature.inputs]
         self._numbers: list[Any] = [None if p.is_array else _number(p) for p in signature.inputs]
         self._runs: dict[Any, Run] = {}
@@ -145,7 +145,10 @@ class Operation:
     def _run_eagerly(self, torch: Any, given: Given) -> Sequence[Any]:
         run = self._known_run(given)
         if torch.is_grad_enabled() and any(t.requires_grad for t in given.x):
-            return _function().apply(self, run, given, *given.x)
+            x = given.x
+            if len(run.active) < len(x):
+                x = [t if k in run.active else apart(t) for k, t in enumerate(x)]
+            return _function().apply(self, run, given, *x)
         return run.launch(given.values, given.x)
 
     def _known_run(self, given: Given) -> Run:
@@ -252,19 +255,27 @@ class Operation:
         return found or None
 
 
+class _Options(NamedTuple):
+    block_dim: int
+    enable_backward: bool | None
+
+
 class KernelOperation(Operation):
     """A kernel as an operation."""
 
-    def __init__(self, kernel: Any, signature: Signature, launch_dims: Any, output_dims: Any, block_dim: int):
-        self.kernel, self.block_dim = kernel, block_dim
+    def __init__(
+        self, kernel: Any, signature: Signature, launch_dims: Any, output_dims: Any, options: _Options, name: str | None
+    ):
+        self.kernel, self.options = kernel, options
         types = tuple(t.key for _, t in kernel.params)
-        told = (kernel.primal.hash, types, kernel.transform, signature.results, launch_dims, output_dims, block_dim)
-        super().__init__(signature, launch_dims, output_dims, blake2b(repr(told).encode(), digest_size=8).hexdigest())
+        told = (kernel.primal.hash, types, kernel.transform, signature.results, launch_dims, output_dims, *options)
+        key = blake2b(repr(told).encode(), digest_size=8).hexdigest()
+        super().__init__(signature, launch_dims, output_dims, key, name)
 
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
         """As `Operation.make`. Raise ValueError if the kernel writes an input."""
         self.signature.check_writes(self.kernel, "torch")
-        return KernelRun(self.kernel, self.signature, late, shapes, dims, self.block_dim)
+        return KernelRun(self.kernel, self.signature, late, shapes, dims, *self.options)
 
 
 class CallableOperation(Operation):
@@ -327,7 +338,7 @@ def _function() -> Any:
 
         @staticmethod
         def backward(ctx: Any, *w: Any) -> Any:
-            run, given, saved, needs = ctx.run, ctx.given, ctx.saved_tensors, ctx.needs_input_grad[3:]
+            run, given, saved, needs = ctx.run, ctx.given, ctx.saved_tensors, needed_now(ctx)
             x, y = saved[: len(needs)], saved[len(needs) :]
             if torch.is_grad_enabled() or not _is_plain(torch, w):
                 spec = Spec(ctx.operation._call(given), (len(x),), ())
@@ -356,7 +367,9 @@ def torch_kernel(
     output_dims: Any = None,
     in_out_argnames: Sequence[str] | str | None = None,
     *,
+    enable_backward: bool | None = None,
     block_dim: int = DEFAULT_BLOCK_DIM,
+    name: str | None = None,
 ) -> KernelOperation:
     """A kernel as a differentiable operation on tensors of PyTorch.
 
@@ -371,7 +384,9 @@ def torch_kernel(
             components.
         in_out_argnames: Names of inputs that the kernel also writes. A call copies them, and returns the copies before
             the outputs.
+        enable_backward: False refuses gradients, True allows them. None is as the kernel says.
         block_dim: As for `wp.launch`.
+        name: The name of the operation in graphs of torch; by default that of the kernel.
 
     Returns:
         The operation. It takes the inputs, and `launch_dims` and `output_dims` for one call. Numbers may be tensors of
@@ -382,7 +397,7 @@ def torch_kernel(
         ValueError: Names or numbers do not fit the parameters. A call raises it for a kernel that writes an input.
     """
     signature = of_kernel(kernel, num_outputs, in_out_argnames)
-    return KernelOperation(kernel, signature, launch_dims, output_dims, block_dim)
+    return KernelOperation(kernel, signature, launch_dims, output_dims, _Options(block_dim, enable_backward), name)
 
 
 def torch_callable(

@@ -135,8 +135,10 @@ class KernelRun(Run):
         shapes: Sequence[Any],
         dims: Shape,
         block_dim: int,
+        enable_backward: bool | None,
     ):
         super().__init__(signature, late, shapes, dims)
+        self._enable_backward = enable_backward
         inputs = [VALUE if s is None else IN_OUT if p.is_in_out else INPUT for p, s in zip(signature.inputs, shapes)]
         roles = (*inputs, *(OUTPUT for _ in signature.outputs))
         derived = kernel.derive(ScalarArrays(tuple(late))) if late else kernel
@@ -181,7 +183,7 @@ class KernelRun(Run):
     @cached_property
     def after(self) -> tuple[int, ...]:  # type: ignore[override]
         """As `Run.after`."""
-        if not launch_vjp.deciding_setting(self.subject.kernel)[1]:
+        if not self._backward[1]:
             return ()
         try:
             reads = self._facts.reads
@@ -202,8 +204,15 @@ class KernelRun(Run):
             return adjoint_on_a_tape(self, values, x, w, wanted)
         return self._code.adjoint(values, x, after, cotangents, wanted, self.new)
 
+    @property
+    def _backward(self) -> tuple[str, bool]:
+        """The setting that decides whether the operation has a gradient, in words, and what it says."""
+        if self._enable_backward is not None:
+            return f"its torch_kernel was made with enable_backward={self._enable_backward}", self._enable_backward
+        return launch_vjp.deciding_setting(self.subject.kernel)
+
     def _check_enabled(self) -> None:
-        why, is_enabled = launch_vjp.deciding_setting(self.subject.kernel)
+        why, is_enabled = self._backward
         if not is_enabled:
             raise RuntimeError(
                 f"{self.signature.name} has no gradient, as {why}, and torch asks for one: enable it, or pass the "

@@ -210,6 +210,26 @@ def _spread(found: Sequence[Any], places: Sequence[int], count: int) -> list[Any
     return [known.get(k) for k in range(count)]
 
 
+def needed_now(ctx: Any) -> list[bool]:
+    """Of each tensor that a Function of autograd got, whether the backward pass that runs now uses its gradient.
+
+    `needs_input_grad` says whether the tensor requires one, also where `torch.autograd.grad` asks for others only. Of
+    leaves no more is known: `apart` makes others of them.
+    """
+    import torch
+
+    def is_used(node: Any) -> bool:
+        return node is not None and (not node.next_functions or torch._C._will_engine_execute_node(node))
+
+    required = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(ctx.next_functions) :]
+    return [needs and is_used(node) for needs, (node, _) in zip(required, ctx.next_functions)]
+
+
+def apart(t: Any) -> Any:
+    """The tensor; of a leaf that requires a gradient, a view."""
+    return t.view_as(t) if t.requires_grad and t.is_leaf else t
+
+
 def _third() -> NotImplementedError:
     return NotImplementedError("third derivatives of a wp.torch_kernel or wp.torch_callable are not computed")
 
@@ -276,6 +296,19 @@ def _adjoint_jvp(spec: Spec, lists: Sequence[Tensors], d: Sequence[Sequence[Any]
     return _operator("hvp")(*spec.call, x, w, [dx[k] for k in active], _filled(dw, w), active, wanted)
 
 
+def _hvp_backward(spec: Spec, lists: Sequence[Tensors], c: Tensors, needs: Needs, __: Tensors) -> list[Any]:
+    """J^T w' + H x' is linear in x' and w', and H is symmetric. By x and w it has third derivatives."""
+    x, w, dx, dw = lists
+    active, wanted = spec.numbers
+    if any(needs[0]) or any(needs[1]):
+        raise _third()
+    used = [k for k, is_needed in zip(active, needs[2]) if is_needed]
+    curved = _operator("hvp")(*spec.call, x, w, c, _zeros(dw), wanted, used) if used else ()
+    along = _operator("tangent")(*spec.call, x, c, wanted) if any(needs[3]) else [None] * len(dw)
+    found = dict(zip(used, curved))
+    return [*(None for _ in (*x, *w)), *(found.get(k) for k in active), *along]
+
+
 def _refuse(*_: Any) -> list[Any]:
     raise _third()
 
@@ -294,7 +327,7 @@ _DERIVATIVES = {
     "launch": (launch_backward, _launch_jvp),
     "tangent": (_tangent_backward, _tangent_jvp),
     "adjoint": (_adjoint_backward, _adjoint_jvp),
-    "hvp": (_refuse, _refuse),
+    "hvp": (_hvp_backward, _refuse),
 }
 
 
@@ -321,7 +354,7 @@ def _function(name: str) -> Any:
         @staticmethod
         def backward(ctx: Any, *w: Any) -> Any:
             spec, saved, count = ctx.spec, ctx.saved_tensors, sum(ctx.spec.counts)
-            needs = spec.lists(ctx.needs_input_grad[2:])
+            needs = spec.lists(needed_now(ctx))
             return None, None, *backward_rule(spec, spec.lists(saved), list(w), needs, saved[count:])
 
         @staticmethod
@@ -355,7 +388,7 @@ def _autograd(name: str) -> Callable[..., Any]:
         spec = Spec(call, tuple(len(tensors) for tensors in lists), tuple(numbers))
         modes = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
         with enable_single_level_autograd_function():
-            return list(function.apply(spec, modes, *_flat(lists)))
+            return list(function.apply(spec, modes, *map(apart, _flat(lists))))
 
     return autograd
 
