@@ -216,7 +216,9 @@ def test_vmap(method):
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", [{}, {"graph_compatible": False}, {"graph_mode": GraphMode.NONE}, {"graph_mode": "JAX"}])
+@pytest.mark.parametrize(
+    "how", [{}, {"graph_compatible": False}, {"graph_mode": GraphMode.NONE}, {"graph_mode": "JAX"}]
+)
 def test_functions_launch_several_kernels(how):
     f = jax_callable(scale_both, num_outputs=2, **how)
     call = jax.jit(lambda a, b: f(a, b, 2.0, output_dims={"c": a.shape, "d": b.shape}))

@@ -23,10 +23,18 @@ inline bool is_private(const PyArray& array) {
     return nb::isinstance<Buffer>(array.owner) && !nb::inst_ptr<Buffer>(array.owner)->shared;
 }
 
-// Whether memory is contiguous and writable, belongs to this package, and contains only numbers.
-inline bool is_plain(const PyArray& a) {
+// Whether memory of the CPU is contiguous and writable, and contains only numbers.
+inline bool is_dense_numbers(const PyArray& a) {
     return a.device == 0 && a.contiguous && a.size > 0 && !(a.flags & kReadOnly) &&
-           dtype(a.dtype).scalar.kind != Kind::None && nb::isinstance<Buffer>(a.owner);
+           dtype(a.dtype).scalar.kind != Kind::None;
+}
+
+// Whether memory is contiguous and writable, belongs to this package, and contains only numbers.
+inline bool is_plain(const PyArray& a) { return is_dense_numbers(a) && nb::isinstance<Buffer>(a.owner); }
+
+// The same, but the memory may also be that of a tensor, which DLPack has lent.
+inline bool is_plain_or_lent(const PyArray& a) {
+    return is_dense_numbers(a) && (nb::isinstance<Buffer>(a.owner) || PyCapsule_CheckExact(a.owner.ptr()));
 }
 
 inline bool is_float(Kind kind) { return kind == Kind::Float || kind == Kind::Bfloat; }

@@ -113,7 +113,7 @@ nb::list clear_gradients(const nb::list& arrays) {
             if (!gradient.is_valid()) throw nb::python_error();
             if (gradient.is_none() || !seen.insert(gradient.ptr()).second) continue;
             const PyArray* a = as_array(gradient.ptr());
-            if (!a || !is_plain(*a)) {
+            if (!a || !is_plain_or_lent(*a)) {
                 others.append(gradient);
                 continue;
             }
@@ -136,7 +136,7 @@ void bind_gradients(nb::module_& m) {
         "fill_plain",
         [](nb::handle array, const nb::bytes& pattern) {
             const PyArray* a = as_array(array.ptr());
-            if (!a || !is_plain(*a)) return false;
+            if (!a || !is_plain_or_lent(*a)) return false;
             fill_plain(array, pattern);
             return true;
         },

@@ -110,17 +110,17 @@ def check(arrays: Iterable[Any]) -> None:
     """
     if _usual:
         return
-    active = list({id(a): a for a in arrays if a.grad is not None and a.size}.values())
+    active = list({id(a): a for a in arrays if a._grad is not None and a.size}.values())
     for a in active:
         settle(a, f"a recorded array of shape {a.shape}")
     high, last = 0, None
-    for a in sorted(active, key=lambda a: a.grad._span[0]):
-        low, end = a.grad._span
+    for a in sorted(active, key=lambda a: a._grad._span[0]):
+        low, end = a._grad._span
         if (
             last is not None
             and low < high
             and _offset(a) != _offset(last)
-            and layouts.may_share_memory(a.grad, last.grad)
+            and layouts.may_share_memory(a._grad, last._grad)
         ):
             raise ValueError(
                 f"recorded arrays of shapes {last.shape} and {a.shape} share gradient memory but not their "
@@ -132,4 +132,4 @@ def check(arrays: Iterable[Any]) -> None:
 
 def _offset(a: Any) -> int:
     """Return the distance in bytes from an array to its gradient."""
-    return a.grad._address - a._address
+    return a._grad._address - a._address

@@ -235,7 +235,7 @@ class Observe(_Scope):
                 _scopes.pop(other, None)
         for scope in scopes:
             _scopes[scope] = None
-        _tell()
+        _tell(bool(scopes))
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__()
@@ -263,9 +263,10 @@ def observes_this_thread() -> bool:
     return any(s.thread is this for s in list(_scopes))
 
 
-def _tell() -> None:
+def _tell(here: bool) -> None:
+    """Let others know whether anything is observed, and whether `here`, in this thread."""
     global observed
     observed = bool(_scopes)
-    _native.set_recording(observes_this_thread())
+    _native.set_recording(here)
     for changed in _watchers:
         changed()

@@ -66,8 +66,8 @@ def jax_callable(
         func: A function with annotations like those of a kernel: inputs, then outputs. It writes the outputs, which
             begin as zeros; inputs are read-only.
         num_outputs: How many arrays a call returns: in-outs and outputs.
-        graph_mode: A `JaxCallableGraphMode`, its name or its number. NONE and JAX mean the same on the CPU, which has no graphs;
-            the others are refused.
+        graph_mode: A `JaxCallableGraphMode`, its name or its number. NONE and JAX mean the same on the CPU, which has
+            no graphs; the others are refused.
         vmap_method: As for `jax_kernel`.
         output_dims: The shape of all outputs, or a dictionary; by default that of the first array, without components.
         in_out_argnames: Arrays that the function reads and writes.

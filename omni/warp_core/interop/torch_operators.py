@@ -298,7 +298,7 @@ def _adjoint_jvp(spec: Spec, lists: Sequence[Tensors], d: Sequence[Sequence[Any]
 
 def _hvp_backward(spec: Spec, lists: Sequence[Tensors], c: Tensors, needs: Needs, __: Tensors) -> list[Any]:
     """J^T w' + H x' is linear in x' and w', and H is symmetric. By x and w it has third derivatives."""
-    x, w, dx, dw = lists
+    x, w, _, dw = lists
     active, wanted = spec.numbers
     if any(needs[0]) or any(needs[1]):
         raise _third()
