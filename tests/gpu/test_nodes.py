@@ -11,6 +11,7 @@ from omni.warp_core.nodes.play.player import Player, Settings
 from omni.warp_core.usd.output_layer import SampleLayer
 from tests.nodes.conftest import WORLD
 from tests.nodes.kernel.kernel_scenes import POINTS, READ, kernel, write
+from tests.nodes.kernel.test_kernel_structures import LIFT, LIFT_ATTRIBUTES, MESH, NEAR, RAY, counted
 from tests.nodes.kernel.test_replay import CHAIN, TWICE, TWICE_ATTRIBUTES, X
 from tests.nodes.test_random_scenes import random_graph
 
@@ -97,19 +98,25 @@ def test_a_replay_copies_arrays_of_the_cpu_when_they_change(tmp_path):
     assert timing.replays == 7 and not timing.launched_because
 
 
-def test_points_that_a_chain_moves_end_it(tmp_path):
-    code = (
-        "@wp.kernel\ndef k(grid: wp.uint64, p: wp.array(dtype=wp.vec3), n: wp.array(dtype=int)):\n    n[wp.tid()] = 1\n"
-    )
-    grid = "custom point3f[] inputs:grid:points.connect = </G/a.outputs:q>\ncustom float inputs:grid:radius = 1.2\n"
-    grid += "custom point3f[] inputs:p.connect = </G/a.outputs:q>\ncustom int[] outputs:n\ncustom int inputs:dim1 = 4\n"
-    nodes = READ + kernel(TWICE, TWICE_ATTRIBUTES.format("read.outputs:value"), "a") + kernel(code, grid, "near")
+def test_structures_follow_points_on_the_device_in_a_replay(tmp_path):
+    nodes = READ + kernel(LIFT, LIFT_ATTRIBUTES, "lift") + kernel(RAY, MESH.replace("COUNTS", "[4]"), "drop")
+    nodes += kernel(NEAR, """
+        custom point3f[] inputs:x.connect = </G/lift.outputs:q>
+        custom float inputs:radius = 1.2
+        custom point3f[] inputs:grid:points.connect = </G/lift.outputs:q>
+        custom float inputs:grid:radius = 1.2
+        custom int[] outputs:near""", "near")  # fmt: skip
     scene = Scene(tmp_path, nodes)
-    for _ in range(5):
+    for frame in range(5):
         scene.step()
+        points = POINTS + np.array([0, 0, frame]) * POINTS[:, :1]
+        assert np.allclose(scene.value("/G/drop.outputs:height"), [frame * 0.5, frame * 0.25, -1], atol=1e-6)
+        assert scene.value("/G/near.outputs:near").tolist() == counted(points, 1.2)
     scene.player.close()
     timings = {node.path: node.timing for node in scene.player.loaded.nodes()}
-    assert timings["/G/a"].replays == 3 and timings["/G/near"].replays >= 3
+    assert [timings[f"/G/{name}"].replays for name in ("lift", "drop", "near")] == [4, 4, 4]
+    assert scene.copies("lift") == (1, 0)
+    assert scene.copies("drop") == (2, 1 + 5), "points for the triangles of the quad, once, and heights for this test"
 
 
 def test_outputs_of_all_kinds(tmp_path):

@@ -33,13 +33,15 @@ MESH = """
 """
 
 
-def test_a_mesh_follows_its_points_without_being_made_anew(make_scene, play, monkeypatch):
+def test_a_mesh_follows_its_points_without_being_made_anew(make_scene, play, device, monkeypatch):
     made = []
     mesh = wp.Mesh
     monkeypatch.setattr(wp, "Mesh", lambda *arguments: made.append(1) or mesh(*arguments))
     nodes = READ + kernel(LIFT, LIFT_ATTRIBUTES, "lift") + kernel(RAY, MESH.replace("COUNTS", "[4]"))
-    result = play(make_scene(nodes, frames="0:3"))
+    result = play(make_scene(nodes, frames="0:3"), device=str(device))
     assert not result.log.errors and len(made) == 1
+    lift, drop = (next(n for n in result.outcome.nodes if n.path == f"/G/{name}") for name in ("lift", "kernel"))
+    assert lift.timing.replays == drop.timing.replays == 3, "the mesh follows the points in the graph, too"
     assert np.allclose(value(result, "/G/kernel.outputs:height"), [3 * 0.5, 3 * 0.25, -1], atol=1e-6)
     result.player.loaded.attribute("/G/kernel.inputs:mesh:faceVertexIndices").set(np.array([0, 1, 2], np.int32))
     result.player.loaded.attribute("/G/kernel.inputs:mesh:faceVertexCounts").set(np.array([3], np.int32))
@@ -72,7 +74,7 @@ def counted(points, radius):
     return (apart <= radius).sum(1).tolist()
 
 
-def test_a_hash_grid_of_points(make_scene, play):
+def test_a_hash_grid_of_points(make_scene, play, device):
     points = np.random.default_rng(5).random((60, 3)).astype(np.float32)
     attributes = GRID.replace("POINTS", str([tuple(p) for p in points.tolist()]))
     connected = attributes + "custom point3f[] inputs:grid:points.connect = </G/kernel.inputs:x>\n"
@@ -80,7 +82,7 @@ def test_a_hash_grid_of_points(make_scene, play):
     missing = attributes + 'custom token inputs:grid:points = "y"\n'
     nodes = kernel(NEAR, connected + "custom int3 inputs:grid:cells = (4, 8, 2)\n")
     nodes += kernel(NEAR, negative, "negative") + kernel(NEAR, missing, "missing") + kernel(NEAR, attributes, "none")
-    result = play(make_scene(nodes, frames="0:1"))
+    result = play(make_scene(nodes, frames="0:1"), device=str(device))
     assert value(result, "/G/kernel.outputs:near").tolist() == counted(points.astype(np.float64), 0.25)
     errors = dict(text.split(": ", 1) for text in result.log.errors)
     assert sorted(errors) == ["/G/missing", "/G/negative", "/G/none"]
@@ -99,11 +101,11 @@ def move(x: wp.array(dtype=wp.vec3)):
 )
 
 
-def test_a_hash_grid_follows_a_persistent_array_in_every_substep(make_scene, play):
+def test_a_hash_grid_follows_a_persistent_array_in_every_substep(make_scene, play, device):
     points = np.random.default_rng(6).random((40, 3)).astype(np.float32)
     attributes = GRID.replace("POINTS", str([tuple(p) for p in points.tolist()]))
     attributes += 'custom point3f[] state:x\ncustom token inputs:grid:points = "x"\ncustom int inputs:substeps = 3\n'
-    result = play(make_scene(kernel(MOVE, attributes), frames="0:1"))
+    result = play(make_scene(kernel(MOVE, attributes), frames="0:1"), device=str(device))
     assert not result.log.errors
     steps = [counted(points.astype(np.float64) * 1.5**n, 0.25) for n in range(6)]
     assert value(result, "/G/kernel.outputs:near").tolist() == np.sum(steps[3:], axis=0).tolist()

@@ -16,7 +16,6 @@ from ..values.device_values import DeviceValue
 from .kernel_bindings import Binding
 from .kernel_node import KernelState, settled_run
 from .kernel_run import Run
-from .kernel_structures import POINTS_KIND
 
 
 class Refused(Exception):
@@ -66,9 +65,6 @@ def record(node: Node, run: Run, inner: set[str]) -> list[Any]:
         if (binding.target or binding.private) and not binding.state and not run.overwrites(key):
             _record_start(run, key, binding, inner)
     structures = _structures(run, inner)
-    if structures and on_device(run):
-        where = run.program.request.device
-        raise Refused(f"{node.path} takes points of `{min(structures)}` from {where}, and the host updates it", node)
     for name in structures:
         run.structures.record(name, _points(run, name))
     commands = [
@@ -110,11 +106,15 @@ def _structures(run: Run, inner: set[str]) -> dict[str, bool]:
     return found
 
 
-def _points(run: Run, name: str) -> np.ndarray:
+def _points(run: Run, name: str) -> Any:
+    """The points that a structure follows, as an array over their memory. Raises Refused for those to be converted."""
     points = run.points_of(name)
-    if points.dtype != POINTS_KIND or not points.flags.c_contiguous:
-        raise Refused(f"the points of `{name}` are {points.dtype} numbers; a structure that is replayed needs float32")
-    return points
+    if not isinstance(points, np.ndarray):
+        return points
+    given = run.values.companion(name, "points")
+    if not np.may_share_memory(points, run.array(given) if isinstance(given, str) else given):
+        raise Refused(f"the points of `{name}` are converted; a structure that is replayed needs float32")
+    return wp.array(points, dtype=wp.vec3, copy=False, device="cpu")
 
 
 def on_device(run: Run) -> bool:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Container
 from typing import Any
 
-import numpy as np
-
 import omni.warp_core as wp
 
 from ..graph.node_graph import GraphError
@@ -16,7 +14,7 @@ from .device_memory import DeviceMemory
 from .dimensions import beyond_end, launch_dims
 from .kernel_bindings import Binding
 from .kernel_memory import Memory
-from .kernel_structures import Structures, follows_arrays
+from .kernel_structures import Structures, follows_arrays, points_of
 from .kernel_types import as_scalar
 from .node_values import NodeValues
 from .program import Program, Step
@@ -77,22 +75,21 @@ class Run:
 
     def structure(self, name: str) -> int:
         """The id of the mesh, hash grid or volume `name`, brought up to date. Raises GraphError."""
-        return self.structures.argument(self.values, name, self.program.request.device, self._array)
+        return self.structures.argument(self.values, name, self.program.request.device, self.array)
 
     def follows(self, name: str) -> bool:
         """True if a structure follows an array of the node in every substep."""
         return follows_arrays(self.values, name)
 
-    def points_of(self, name: str) -> np.ndarray:
-        """The points of a structure as they lie in memory. Raises GraphError."""
-        given = self.values.companion(name, "points")
-        return self._array(given) if self.follows(name) else np.asarray(given)
+    def points_of(self, name: str) -> Any:
+        """The points of a structure, in memory that stays in use. Raises GraphError."""
+        return points_of(self.values, name, self.program.request.device, self.array)
 
-    def _array(self, name: str) -> np.ndarray:
+    def array(self, name: str) -> Any:
         """The memory of the array that a token names. Raises GraphError."""
         for port in ("state", "outputs", "inputs"):
             if f"{port}:{name}" in self.arrays:
-                return self.memory.numbers(self.arrays[f"{port}:{name}"])
+                return self.arrays[f"{port}:{name}"]
         raise GraphError(f"no kernel of the node has the array {name!r}, which a token names")
 
     def _read_arrays(self) -> list[str]:

@@ -20,13 +20,16 @@ import omni.warp_core as wp
 
 from ...usd.polygons import triangulate
 from ..graph.node_graph import GraphError
-from ..values.attribute_types import AttributeType
+from ..values.attribute_types import AttributeType, parse
+from ..values.device_values import DeviceValue, known
 from . import code_file
 from .node_values import NodeValues
+from .placement import placed_numbers
 
 MESH, GRID, VOLUME = "mesh", "hash grid", "volume"
 _NEEDED = {MESH: ("points", "faceVertexIndices"), GRID: ("points", "radius"), VOLUME: ("file",)}
-POINTS_KIND = np.dtype(np.float32)
+_POINTS, _INTS = parse("pointf[3][]"), parse("int[]")
+Arrays = Callable[[str], Any]  # gives the memory of an array by its name
 _LARGEST_FILE = 1 << 32  # bytes
 _MOST_CELLS = 128  # along an axis of a grid whose number of cells nothing sets
 HINT = (
@@ -43,10 +46,12 @@ def kind_of(name: str, inputs: Mapping[str, AttributeType]) -> str:
 
 @dataclass
 class _Held:
-    """A structure with the values that it was made of."""
+    """A structure and what it was made of. `numbers` are its points on the CPU, None if they come from a device."""
 
     structure: Any
+    count: int
     made_of: tuple[Any, ...]
+    numbers: np.ndarray | None = None
 
 
 class Structures:
@@ -55,7 +60,7 @@ class Structures:
     def __init__(self) -> None:
         self._held: dict[str, _Held] = {}
 
-    def argument(self, values: NodeValues, name: str, device: str, arrays: Callable[[str], np.ndarray]) -> int:
+    def argument(self, values: NodeValues, name: str, device: str, arrays: Arrays) -> int:
         """The id of the structure for the parameter `name`.
 
         Args:
@@ -75,54 +80,50 @@ class Structures:
             self._held.pop(name, None)
             raise GraphError(f"the {kind} of parameter `{name}` cannot be made: {error}") from None
 
-    def record(self, name: str, points: np.ndarray) -> None:
+    def record(self, name: str, points: Any) -> None:
         """Let a graph that is being captured bring a mesh or hash grid up to date with an array of points."""
         held = self._held[name]
-        given: Any = wp.array(points, dtype=wp.vec3, device="cpu", copy=False)
-        if isinstance(held.structure, wp.Mesh):
-            wp.copy(held.structure.points, given)
-            held.structure.refit()
-            held.made_of = (np.full_like(points, np.nan), *held.made_of[1:])  # equals no points
-        else:
-            cells, _, radius = held.made_of
-            held.structure.build(given, radius)
-            held.made_of = (cells, None, radius)
+        _follow(held, points)
+        held.numbers = None
 
-    def _mesh(self, values: NodeValues, name: str, device: str, arrays: Callable[[str], np.ndarray]) -> Any:
-        points = _points(values, name, arrays)
+    def _mesh(self, values: NodeValues, name: str, device: str, arrays: Arrays) -> Any:
+        points = points_of(values, name, device, arrays)
         counts, indices = values.companion(name, "faceVertexCounts"), values.companion(name, "faceVertexIndices")
         held = self._held.get(name)
-        if held is None or len(held.made_of[0]) != len(points) or not _equal(held.made_of[1:], (counts, indices)):
-            faces = indices if counts is None else triangulate(points, counts, indices).triangles
-            corners: Any = wp.array(np.ascontiguousarray(faces, np.int32).reshape(-1), dtype=int, device=device)
-            vertices: Any = wp.array(points.copy(), dtype=wp.vec3, device=device)
-            mesh = wp.Mesh(vertices, corners)
-            held = self._held[name] = _Held(mesh, (points.copy(), counts, indices))
-        elif not np.array_equal(held.made_of[0], points):
-            held.structure.points.assign(points)
-            held.structure.refit()
-            held.made_of = (points.copy(), counts, indices)
+        if held is None or held.count != len(points) or not _equal(held.made_of, (counts, indices)):
+            faces = np.asarray(indices, np.int32)
+            if counts is not None and (3 * len(counts) != len(faces) or not (np.asarray(counts) == 3).all()):
+                faces = triangulate(_on_cpu(values, points), np.asarray(counts), faces).triangles
+            corners = placed_numbers(np.ravel(faces), _INTS, device, values.timing)
+            mesh = wp.Mesh(wp.clone(_placed(values, points, device)), corners)
+            held = self._held[name] = _Held(mesh, len(points), (counts, indices))
+        elif _is_new(held, points):
+            _follow(held, _placed(values, points, device))
+        held.numbers = points.copy() if isinstance(points, np.ndarray) else None
         return held.structure.id
 
-    def _grid(self, values: NodeValues, name: str, device: str, arrays: Callable[[str], np.ndarray]) -> Any:
-        points, radius = _points(values, name, arrays), float(values.companion(name, "radius"))
+    def _grid(self, values: NodeValues, name: str, device: str, arrays: Arrays) -> Any:
+        points, radius = points_of(values, name, device, arrays), float(values.companion(name, "radius"))
         cells = values.companion(name, "cells")
         cells = _cells_for(len(points)) if cells is None else tuple(np.broadcast_to(cells, 3).tolist())
         held, (x, y, z) = self._held.get(name), cells
         if held is None or held.made_of[0] != cells:
-            held = self._held[name] = _Held(wp.HashGrid(x, y, z, device), (cells, None, 0.0))
-        if held.made_of[1] is None or held.made_of[2] != radius or not np.array_equal(held.made_of[1], points):
-            held.structure.build(wp.array(points.copy(), dtype=wp.vec3, device=device), radius)
-            held.made_of = (cells, points.copy(), radius)
+            held = self._held[name] = _Held(wp.HashGrid(x, y, z, device), 0, (cells, 0.0))
+        if held.made_of[1] != radius or _is_new(held, points):
+            held.made_of = (cells, radius)
+            _follow(held, _placed(values, points, device))
+        held.numbers = points.copy() if isinstance(points, np.ndarray) else None
         return held.structure.id
 
-    def _volume(self, values: NodeValues, name: str, device: str, arrays: Callable[[str], np.ndarray]) -> Any:
+    def _volume(self, values: NodeValues, name: str, device: str, arrays: Arrays) -> Any:
         path = _file(values, f"{name}_file")
         held = self._held.get(name)
         if held is None or held.made_of != (path,):
             data = code_file.read_bytes(path, _LARGEST_FILE)
+            if device != "cpu":
+                values.timing.count_upload()
             load = wp.Volume.load_from_vdb if path.lower().endswith(".vdb") else wp.Volume.load_from_nvdb
-            held = self._held[name] = _Held(load(data, device=device), (path,))
+            held = self._held[name] = _Held(load(data, device=device), 0, (path,))
         return held.structure.id
 
 
@@ -132,13 +133,50 @@ def follows_arrays(values: NodeValues, name: str) -> bool:
     return kind is not None and kind.base == "token"
 
 
-def _points(values: NodeValues, name: str, arrays: Callable[[str], np.ndarray]) -> np.ndarray:
-    """The points of a structure as float32 of shape (n, 3)."""
+def points_of(values: NodeValues, name: str, device: str, arrays: Arrays) -> Any:
+    """The points of a structure, float32: NumPy of shape (n, 3), or an array of the launch's device if they are there.
+
+    Raises GraphError and ValueError.
+    """
     given = values.companion(name, "points")
-    points = np.asarray(arrays(given) if isinstance(given, str) else given)
+    points = known(arrays(given) if isinstance(given, str) else given)
+    if isinstance(points, DeviceValue):
+        points = points.array if points.is_on(device) else points.numbers()
+    if isinstance(points, wp.array):
+        if points.dtype is wp.vec3:
+            return points
+        points = _on_cpu(values, points)
     if points.ndim != 2 or points.shape[1] != 3:
         raise ValueError(f"inputs:{name}:points must be an array of points, such as point3f[]")
     return np.ascontiguousarray(points, np.float32)
+
+
+def _on_cpu(values: NodeValues, points: Any) -> np.ndarray:
+    if isinstance(points, np.ndarray):
+        return points
+    values.timing.count_download()
+    found: np.ndarray = points.numpy()
+    return found
+
+
+def _placed(values: NodeValues, points: Any, device: str) -> Any:
+    """Points as an array of a device."""
+    is_numbers = isinstance(points, np.ndarray)
+    return placed_numbers(points, _POINTS, device, values.timing) if is_numbers else points
+
+
+def _is_new(held: _Held, points: Any) -> bool:
+    """True if a structure has to follow points: nobody compares points on a device."""
+    return held.numbers is None or not isinstance(points, np.ndarray) or not np.array_equal(held.numbers, points)
+
+
+def _follow(held: _Held, points: Any) -> None:
+    """Bring a mesh or a hash grid up to date with an array of points on its device."""
+    if isinstance(held.structure, wp.HashGrid):
+        held.structure.build(points, held.made_of[1])
+    else:
+        wp.copy(held.structure.points, points)
+        held.structure.refit()
 
 
 def _equal(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
