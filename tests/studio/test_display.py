@@ -12,6 +12,7 @@ from omni.warp_core.nodes.graph.node_graph import Log
 from omni.warp_core.nodes.live_session import Session, Settings
 from omni.warp_core.studio import display as module
 from omni.warp_core.studio.display import Display
+from omni.warp_core.usd.output_layer import FrameFile
 
 SCENES = Path(__file__).parents[2] / "data" / "scenes"
 NOW = Usd.TimeCode(1)
@@ -109,5 +110,5 @@ def test_files_of_frames_replace_one_another(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
     display = Display(stage)
     for frame in (1, 2, 3):
-        display.attach("A", [("/A", "filePath")], frame, ".nvdb", lambda path: open(path, "w").close())
+        display.attach(FrameFile("A", (("/A", "filePath"),), frame, ".nvdb", lambda path: open(path, "w").close()))
         assert len(os.listdir(tmp_path)) == 1

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdVol
 
-from ..usd.output_layer import SampleLayer
+from ..usd.output_layer import FrameFile, SampleLayer
 from ..usd.pictures.camera import stage_view
 from ..usd.pictures.drawables import GREY, Gatherer
 from ..usd.pictures.pieces import Piece
@@ -106,23 +106,15 @@ class Display(SampleLayer):
             spec.default = Sdf.ValueBlock()
         self._changed.add(prim)
 
-    def attach(
-        self,
-        name: str,
-        places: Sequence[tuple[str, str]],
-        frame: int,
-        extension: str,
-        write: Callable[[str], None],
-    ) -> None:
+    def attach(self, file: FrameFile) -> None:
         """Write a file of the current frame into the engine's temporary folder, in place of that of the last frame."""
         self._written += 1
-        path = os.path.join(tempfile.gettempdir(), f"{os.getpid()}.{self._written}{extension}")
-        write(path)
-        if (old := self._own_files.get(tuple(places))) is not None:
+        path = os.path.join(tempfile.gettempdir(), f"{os.getpid()}.{self._written}{file.extension}")
+        file.write(path)
+        if (old := self._own_files.get(file.places)) is not None:
             os.unlink(old)
-        self._own_files[tuple(places)] = path
-        for prim, attribute in places:
-            self.set(prim, attribute, "asset", Sdf.AssetPath(path), frame)
+        self._own_files[file.places] = path
+        self.name_file(file, path)
 
     def refresh(self) -> None:
         """Read everything anew with the next update, as the scene has changed."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pxr import Sdf, Tf, Usd, UsdUtils
 
@@ -71,12 +70,19 @@ def write_errors(path: str) -> Iterator[None]:
         raise OutputError(f"{where}: cannot be written: {why}") from None
 
 
-@dataclass(frozen=True)
-class _File:
-    """A file for one time sample of asset attributes, all of the same name; `write` makes it at a path."""
+class FrameFile(NamedTuple):
+    """A file that asset attributes name in one frame.
+
+    Attributes:
+        name: goes into the name of the file.
+        places: the attributes, as (prim, attribute).
+        frame: the frame.
+        extension: of the file, with its dot.
+        write: makes the file at a path.
+    """
 
     name: str
-    places: Sequence[tuple[str, str]]  # prims and attributes that name the file
+    places: tuple[tuple[str, str], ...]
     frame: int
     extension: str
     write: Callable[[str], None]
@@ -93,7 +99,7 @@ class SampleLayer:
         self._attributes: set[Sdf.Path] = set()
         self._prims: dict[str, str] = {}
         self._relations: dict[tuple[str, str], Sequence[str]] = {}
-        self._files: list[_File] = []
+        self._files: list[FrameFile] = []
         self.samples = 0
         self.first: float | None = None
         self.frame = 0.0
@@ -155,19 +161,14 @@ class SampleLayer:
         spec.relationships[name].targetPathList.explicitItems = [Sdf.Path(target) for target in targets]
         self._relations[prim, name] = targets
 
-    def attach(
-        self,
-        name: str,
-        places: Sequence[tuple[str, str]],
-        frame: int,
-        extension: str,
-        write: Callable[[str], None],
-    ) -> None:
-        """Store a file as the time sample of asset attributes, given as (prim, attribute). The layer writes it later.
+    def attach(self, file: FrameFile) -> None:
+        """Store a file as the time sample of asset attributes. Layers that have a place for files write it."""
+        self._files.append(file)
 
-        `name` goes into the name of the file.
-        """
-        self._files.append(_File(name, places, frame, extension, write))
+    def name_file(self, file: FrameFile, path: str) -> None:
+        """Let the attributes of a file name the path where it is."""
+        for prim, attribute in file.places:
+            self.set(prim, attribute, "asset", Sdf.AssetPath(path), file.frame)
 
     def copy_to(self, other: SampleLayer) -> None:
         """Store all prims, values, samples and files in another layer too."""
@@ -176,7 +177,7 @@ class SampleLayer:
         for (prim, name), targets in self._relations.items():
             other.relate(prim, name, targets)
         for file in self._files:
-            other.attach(file.name, file.places, file.frame, file.extension, file.write)
+            other.attach(file)
         for path in self._attributes:
             spec = self._layer.GetAttributeAtPath(path)
             place = (str(path.GetPrimPath()), path.name, str(spec.typeName))
@@ -200,7 +201,7 @@ class OutputLayer(SampleLayer):
         self.first = self.frame = start
         self._pending = 0
         self.files: list[str] = []  # beside the result
-        self._owners: dict[str, Sequence[tuple[str, str]]] = {}  # names in files, and the attributes that name these
+        self._owners: dict[str, tuple[tuple[str, str], ...]] = {}  # names in files, and the attributes that name these
         self._stage, self._range, self._fps = stage, (start, end), fps
 
     def _describe(self) -> None:
@@ -233,26 +234,18 @@ class OutputLayer(SampleLayer):
     def __exit__(self, *details: object) -> None:
         self._unfinished.discard()
 
-    def attach(
-        self,
-        name: str,
-        places: Sequence[tuple[str, str]],
-        frame: int,
-        extension: str,
-        write: Callable[[str], None],
-    ) -> None:
+    def attach(self, file: FrameFile) -> None:
         """Write a file beside the result, `<result>.<name>.<frame><extension>`, and name it. Raises OutputError."""
         stem = os.path.splitext(os.path.basename(self.path))[0]
-        file = f"{stem}.{self._unique(name, places)}.{frame:04d}{extension}"
-        target = os.path.join(os.path.dirname(self.path), file)
+        name = f"{stem}.{self._unique(file.name, file.places)}.{file.frame:04d}{file.extension}"
+        target = os.path.join(os.path.dirname(self.path), name)
         with write_errors(target):
-            write(self._unfinished.beside(file))
+            file.write(self._unfinished.beside(name))
         if target not in self.files[-1:]:
             self.files.append(target)
-        for prim, attribute in places:
-            self.set(prim, attribute, "asset", Sdf.AssetPath(f"./{file}"), frame)
+        self.name_file(file, f"./{name}")
 
-    def _unique(self, name: str, places: Sequence[tuple[str, str]]) -> str:
+    def _unique(self, name: str, places: tuple[tuple[str, str], ...]) -> str:
         """Return a name for the files of some attributes: /A/B_C and /A_B/C have the same one."""
         number = 1
         while self._owners.setdefault(name if number == 1 else f"{name}_{number}", places) != places:

@@ -296,7 +296,7 @@ import os, signal, sys
 from pathlib import Path
 from pxr import Usd
 from omni.warp_core.files import Unfinished
-from omni.warp_core.usd.output_layer import OutputLayer
+from omni.warp_core.usd.output_layer import FrameFile, OutputLayer
 
 def half(path):
     with Unfinished(path) as unfinished:
@@ -304,8 +304,9 @@ def half(path):
         os.kill(os.getpid(), signal.SIGKILL)
 
 with OutputLayer(sys.argv[1], Usd.Stage.CreateInMemory(), 0, 1, 24.0) as output:
-    output.attach("smoke", [("/Smoke", "filePath")], 0, ".nvdb", lambda path: Path(path).write_bytes(b"whole"))
-    output.attach("smoke", [("/Smoke", "filePath")], 1, ".nvdb", half)
+    places = (("/Smoke", "filePath"),)
+    output.attach(FrameFile("smoke", places, 0, ".nvdb", lambda path: Path(path).write_bytes(b"whole")))
+    output.attach(FrameFile("smoke", places, 1, ".nvdb", half))
 """
 
 

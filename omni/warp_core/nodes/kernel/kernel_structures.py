@@ -166,7 +166,7 @@ def _placed(values: NodeValues, points: Any, device: str) -> Any:
 
 
 def _is_new(held: _Held, points: Any) -> bool:
-    """True if a structure has to follow points: nobody compares points on a device."""
+    """True if a structure has to follow points. Those on a device are never compared."""
     return held.numbers is None or not isinstance(points, np.ndarray) or not np.array_equal(held.numbers, points)
 
 

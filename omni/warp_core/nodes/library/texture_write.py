@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...usd.output_layer import FrameFile
 from ...usd.pictures.texture_file import color_bytes, write_png
 from ..graph.attribute import GraphError
 
@@ -25,7 +26,7 @@ class TextureState:
 
     def __init__(self) -> None:
         self.name = ""
-        self.places: list[tuple[str, str]] = []
+        self.places: tuple[tuple[str, str], ...] = ()
         self.provider: Any = None
 
 
@@ -43,7 +44,7 @@ def write(db: Any) -> None:
         if not state.places:
             text = f"no asset attribute of the stage is @{SCHEME}{name}@, so nothing shows this texture; its files are"
             db.log_warning(f"{text} written all the same")
-    store.prims.attach(name, state.places, store.frame, ".png", partial(write_png, color_bytes(colors)))
+    store.prims.attach(FrameFile(name, state.places, store.frame, ".png", partial(write_png, color_bytes(colors))))
 
 
 def _colors(db: Any) -> np.ndarray:
@@ -65,14 +66,14 @@ def _name(uri: str) -> str:
     return name
 
 
-def _places(stage: Any, uri: str) -> list[tuple[str, str]]:
+def _places(stage: Any, uri: str) -> tuple[tuple[str, str], ...]:
     """Return the prims and attributes that name a texture."""
-    return [
+    return tuple(
         (str(prim.GetPath()), attribute.GetName())
         for prim in stage.Traverse()
         for attribute in prim.GetAuthoredAttributes()
         if attribute.GetTypeName() == "asset" and getattr(attribute.Get(), "path", "") == uri
-    ]
+    )
 
 
 def _upload(db: Any, state: TextureState, is_new: bool, colors: np.ndarray) -> None:

@@ -15,6 +15,7 @@ from pxr import Ar
 
 import omni.warp_core as wp
 
+from ...usd.output_layer import FrameFile
 from ...usd.stage import StageError
 from ...usd.volume_fields import VolumeField, read_volume
 from ...volumes.grid_header import relabeled
@@ -175,7 +176,7 @@ def write(db: Any) -> None:
     db.per_instance_state.write(db, places, "*")
     store.prims.relate(path, f"field:{name}", [asset])
     file = asset.strip("/").replace("/", "_")
-    store.prims.attach(file, [(asset, "filePath")], store.frame, ".nvdb", _writer(buffer))
+    store.prims.attach(FrameFile(file, ((asset, "filePath"),), store.frame, ".nvdb", _writer(buffer)))
 
 
 def _prim(kind: str, attributes: dict[str, Item]) -> Bundle:

@@ -15,8 +15,7 @@ from typing import Any
 
 from pxr import Sdf, Usd
 
-from ...usd.numpy_conversion import to_usd
-from ...usd.output_layer import SampleLayer
+from ...usd.output_layer import FrameFile, SampleLayer
 from ...usd.stage import frame_rate, time_code_rate
 from ..graph.node_graph import GraphError, Host, Log
 from ..values.attribute_types import AttributeType
@@ -91,20 +90,12 @@ class SessionWriter(SampleLayer):
     def relate(self, prim: str, name: str, targets: Sequence[str]) -> None:
         """Do nothing: the store has set the targets."""
 
-    def attach(
-        self,
-        name: str,
-        places: Sequence[tuple[str, str]],
-        frame: int,
-        extension: str,
-        write: Callable[[str], None],
-    ) -> None:
+    def attach(self, file: FrameFile) -> None:
         """Write a file for asset attributes, in a temporary folder."""
         self._folder = self._folder or tempfile.mkdtemp(prefix="omni_warp_core-")
-        target = os.path.join(self._folder, f"{name}.{frame:04d}{extension}")
-        write(target)
-        for prim, attribute in places:
-            self.set(prim, attribute, "asset", to_usd(target, "asset"), frame)
+        target = os.path.join(self._folder, f"{file.name}.{file.frame:04d}{file.extension}")
+        file.write(target)
+        self.name_file(file, target)
 
 
 class _KitStage:

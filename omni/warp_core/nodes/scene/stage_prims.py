@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from pxr import Sdf, Tf, Usd, UsdGeom
 
-from ...usd.output_layer import SampleLayer
+from ...usd.output_layer import FrameFile, SampleLayer
 from ...usd.stage import prim_at, reason
 from ..graph.attribute import GraphError
 from ..values.attribute_types import AttributeType
@@ -121,16 +121,9 @@ class StagePrims:
         self.relations[path, name] = None
         self._later(lambda output: output.relate(path, name, tuple(targets)))
 
-    def attach(
-        self,
-        name: str,
-        places: Sequence[tuple[str, str]],
-        frame: int,
-        extension: str,
-        write: Callable[[str], None],
-    ) -> None:
-        """Let asset attributes, given as (prim, attribute), name a file at this frame; `write` makes it at a path."""
-        self._later(lambda output: output.attach(name, places, frame, extension, write))
+    def attach(self, file: FrameFile) -> None:
+        """Let asset attributes name a file at its frame."""
+        self._later(lambda output: output.attach(file))
 
     def remove_attribute(self, path: str, name: str) -> None:
         """Remove an attribute that this play made."""
