@@ -1,6 +1,7 @@
 """Script; omni/warp_core/nodes/extensions/script_node.py has the code."""
 
 from omni.warp_core.nodes.extensions import script_node
+from omni.warp_core.nodes.graph.node_graph import GraphError
 
 
 class OgnScript:
@@ -16,9 +17,13 @@ class OgnScript:
     @staticmethod
     def compute(db) -> bool:
         """Run the text."""
-        return script_node.compute(db)
+        try:
+            return script_node.compute(db)
+        except GraphError as error:
+            db.log_error(str(error))
+            return False
 
     @staticmethod
     def release(node):
         """Let the text clean up."""
-        node.shared_state.release()
+        script_node.release(node)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from omni.warp_core import __version__
+from tools import older_types
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = f"omni.warp_core-{__version__}"
@@ -38,6 +39,7 @@ def build(target: Path) -> None:
         for file in files():
             (made / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, made / file)
+        older_types.write(made / "ogn")
         if target.exists():
             target.rename(Path(part) / "old")
         made.rename(target)

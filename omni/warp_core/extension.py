@@ -14,6 +14,7 @@ from typing import Any
 from .kit.consent_gate import ConsentGate
 from .kit.dialog import ask_in_window
 from .kit.menu import Menu
+from .kit.older_types import OlderTypes
 from .kit.property_panel import PropertyPanel
 from .kit.sample_browser import Samples
 from .nodes.extensions.kit_modules import StandIn
@@ -53,6 +54,7 @@ class WarpCoreExtension(_Base):  # type: ignore[misc]
             self._parts = (self._gate,)
         if self._gate is not None and (settings is None or settings.get(MENU) is not False):
             self._start("omni.kit.menu.utils", lambda menus: Menu(menus, self._review))
+        self._start("carb", OlderTypes)
         self._start("omni.graph.ui", PropertyPanel)
         self._start("omni.kit.browser.sample", Samples)
 

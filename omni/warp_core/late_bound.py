@@ -32,6 +32,7 @@ ROWS = {
     "check_usable": ("interop.foreign_values", "check_usable"),
     "play_graphs": ("nodes.play.graph_player", "open_player"),
     "work_on_kit_stage": ("nodes.scene.kit_stage", "work_on_kit_stage"),
+    "work_on_kit_graph": ("nodes.scene.kit_graph", "work_on_kit_graph"),
     "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),
     "matrix_product": ("algo.matmul", "product"),

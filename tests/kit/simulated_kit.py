@@ -30,6 +30,7 @@ SETTINGS: dict[str, object] = {}
 MENUS: dict[str, list] = {}
 WINDOWS: list[Window] = []
 TEXTURES: dict[str, list] = {}
+OTHERS: set[str] = set()  # further extensions that are enabled
 COMPUTING: list[Node] = []
 ENABLED = 1
 
@@ -178,13 +179,23 @@ USD = UsdContext()
 class Timeline:
     """omni.timeline's interface."""
 
-    time = 0.0
+    time, rate = 0.0, 24.0
 
     def get_current_time(self):
         return self.time
 
+    def get_time_codes_per_seconds(self):
+        return self.rate
+
 
 TIMELINE = Timeline()
+
+
+class Manager:
+    """omni.kit.app's extension manager."""
+
+    def is_extension_enabled(self, name):
+        return name in OTHERS
 
 
 class IExt:
@@ -222,6 +233,8 @@ def install(windows: bool) -> None:
     module("carb", **logs)
     module("carb.settings", get_settings=lambda: settings)
     module("omni.ext", IExt=IExt)
+    module("omni.kit")
+    module("omni.kit.app", get_app=lambda: SimpleNamespace(get_extension_manager=Manager))
     module("omni.usd", get_context=lambda name="": USD, StageEventType=SimpleNamespace(OPENED=2, CLOSED=4))
     module("omni.timeline", get_timeline_interface=lambda: TIMELINE)
     module("omni.graph")
@@ -246,7 +259,6 @@ def install(windows: bool) -> None:
         item = lambda **fields: SimpleNamespace(**fields)  # noqa: E731
         remove = lambda items, menu: [MENUS[menu].remove(entry) for entry in items]  # noqa: E731
         add = lambda items, menu: MENUS.setdefault(menu, []).extend(items)  # noqa: E731
-        module("omni.kit")
         module("omni.kit.menu")
         module("omni.graph.ui", ComputeNodeWidget=ComputeNodeWidget)
         module("omni.kit.browser")
@@ -306,7 +318,10 @@ class Extension:
             described = json.loads(path.read_text())
             ((key, body),) = ((k, v) for k, v in described.items() if not k.startswith("$"))
             inner = ".".join(path.relative_to(folder).with_suffix("").parts)
-            cls = getattr(importlib.import_module(f"{name}.{inner}"), path.stem)
+            cls = getattr(importlib.import_module(f"{name}.{inner}"), path.stem, None)
+            if cls is None:
+                LOG.append(f"{name}.{inner} has no class {path.stem}; the node is not registered")
+                continue
             self.types[key if "." in key else f"{self.name}.{key}"] = (body, cls)
 
     def disable(self):
@@ -333,8 +348,18 @@ SCALARS = {
 class Attribute:
     """og.Attribute."""
 
-    def __init__(self, name, kind, value, dynamic):
-        self.name, self.kind, self.value, self.dynamic, self.sources = name, kind, value, dynamic, []
+    def __init__(self, node, name, kind, value, dynamic):
+        self.node, self.name, self.kind, self.value, self.dynamic, self.sources = node, name, kind, value, dynamic, []
+
+    def get(self):
+        return self.value
+
+    def set(self, value):
+        self.value = typed(self.kind, value)
+        return True
+
+    def get_node(self):
+        return self.node
 
     def get_name(self):
         return self.name
@@ -347,6 +372,14 @@ class Attribute:
 
     def get_upstream_connection_count(self):
         return len(self.sources)
+
+    def get_upstream_connections(self):
+        nodes = self.node.graph.nodes
+        return [nodes[str(path.GetPrimPath())].attributes[path.name] for path in self.sources]
+
+    def connect(self, target, modify_usd):
+        target.sources.append(Sdf.Path(f"{self.node.get_prim_path()}.{self.name}"))
+        return True
 
 
 def empty(kind):
@@ -364,7 +397,7 @@ def empty(kind):
 def typed(kind, default):
     """A default of a description as Kit has it, NumPy for tuples and arrays."""
     nothing = empty(kind)
-    if default is None or default == []:
+    if default is None or (isinstance(default, list) and not default):
         return nothing
     if isinstance(nothing, (np.ndarray, np.generic)):
         return np.array(default, nothing.dtype)[()]  # also of "nan" and "inf"
@@ -383,16 +416,17 @@ def bundle_sources(relationship):
 class Node:
     """og.Node: its attributes, from the description and from the prim."""
 
-    def __init__(self, prim, body, cls, type_name):
-        self.type_name = type_name
+    def __init__(self, graph, prim, body, cls, type_name):
+        self.graph, self.type_name = graph, type_name
         self.prim, self.cls, self.attributes, self.errors = prim, cls, {}, []
+        self.version = body.get("version", 1)
         for port in ("inputs", "outputs", "state"):
             for name, entry in body.get(port, {}).items():
                 kind = entry["type"] if isinstance(entry["type"], str) else "any"
                 default = typed(kind, entry.get("default"))
                 if kind == "bundle" and port == "outputs":
                     default = Contents(bundles.Bundle())
-                self.attributes[f"{port}:{name}"] = Attribute(f"{port}:{name}", kind, default, False)
+                self.attributes[f"{port}:{name}"] = Attribute(self, f"{port}:{name}", kind, default, False)
         for authored in prim.GetAuthoredProperties():
             name = authored.GetName()
             if name.startswith(("inputs:", "outputs:", "state:")):
@@ -404,7 +438,7 @@ class Node:
         is_attribute = isinstance(authored, Usd.Attribute)
         if name not in self.attributes:
             kind = ogn_name(str(authored.GetTypeName())) if is_attribute else "target"
-            self.attributes[name] = Attribute(name, kind, empty(kind), True)
+            self.attributes[name] = Attribute(self, name, kind, empty(kind), True)
         if self.attributes[name].kind == "bundle" or (not is_attribute and bundle_sources(authored)):
             self.attributes[name].sources += bundle_sources(authored)
             return
@@ -416,6 +450,15 @@ class Node:
 
     def get_prim_path(self):
         return str(self.prim.GetPath())
+
+    def get_type_name(self):
+        return self.type_name
+
+    def get_graph(self):
+        return self.graph
+
+    def is_disabled(self):
+        return False
 
     def get_attributes(self):
         return list(self.attributes.values())
@@ -431,6 +474,19 @@ class Node:
 
     def is_valid(self):
         return True
+
+
+class Graph:
+    """og.Graph."""
+
+    def __init__(self, path):
+        self.path, self.nodes = path, {}
+
+    def get_path_to_graph(self):
+        return self.path
+
+    def get_nodes(self):
+        return list(self.nodes.values())
 
 
 class Port:
@@ -460,7 +516,7 @@ class Port:
         attribute = self._find(name)
         if attribute.kind.endswith("[]"):
             value = np.array(value, attribute.value.dtype).reshape(-1, *attribute.value.shape[1:])
-        attribute.value = value
+        attribute.value = typed(attribute.kind, value) if attribute.kind in SCALARS else value
 
 
 class Database:
@@ -540,14 +596,8 @@ class Stock:
 
     @staticmethod
     def _set(node, name, kind, value):
-        attribute = node.attributes.setdefault(name, Attribute(name, kind, value, False))
+        attribute = node.attributes.setdefault(name, Attribute(node, name, kind, value, False))
         attribute.kind, attribute.value = kind, value
-
-
-def own_type(name):
-    """The type of the extension that a scene of omni.warp means: Kit has no aliases, so such scenes are renamed."""
-    last = name.removeprefix("omni.warp.").removeprefix("Warp").removeprefix("Ogn")
-    return f"omni.warp_core.{last}" if name.startswith("omni.warp.") else name
 
 
 class Player:
@@ -555,26 +605,34 @@ class Player:
 
     def __init__(self, extension, stage):
         self.stock = Stock(stage)
-        self.nodes, self.kinds = {}, {}
+        self.nodes, self.kinds, graphs = {}, {}, {}
         for prim in stage.Traverse():
             if prim.GetTypeName() != "OmniGraphNode":
                 continue
             kind = prim.GetAttribute("node:type").Get()
-            kind = own_type(kind)
             body, cls = extension.types.get(kind, ({}, None))
-            path = str(prim.GetPath())
-            self.nodes[path], self.kinds[path] = (
-                Node(prim, body, cls, kind),
-                kind.rpartition(".")[2] if cls is None else "",
-            )
+            path, above = str(prim.GetPath()), str(prim.GetParent().GetPath())
+            graph = graphs.setdefault(above, Graph(above))
+            self.nodes[path] = graph.nodes[path] = Node(graph, prim, body, cls, kind)
+            self.kinds[path] = kind.rpartition(".")[2] if cls is None else ""
         for node in self.nodes.values():
             for attribute in node.prim.GetAuthoredAttributes():
                 for source in attribute.GetConnections():
                     node.attributes[attribute.GetName()].sources.append(source)
+        for node in self.nodes.values():
+            saved = node.prim.GetAttribute("node:typeVersion").Get() or 0
+            if 0 < saved < node.version and hasattr(node.cls, "update_node_version"):
+                node.cls.update_node_version(None, node, saved, node.version)
+
+    def close(self):
+        """Destroy the nodes, as Kit does with a stage that closes."""
+        for node in self.nodes.values():
+            if hasattr(node.cls, "release"):
+                node.cls.release(node)
 
     def play(self, frame):
         self.stock.frame = frame
-        TIMELINE.time = frame / self.stock.fps
+        TIMELINE.time, TIMELINE.rate = frame / self.stock.fps, self.stock.fps
         self.done = set()
         for path, node in self.nodes.items():
             graph = node.prim.GetParent().GetAttribute("evaluator:type").Get()
@@ -654,6 +712,7 @@ def main(root, scene, options):
     for name in [n for n in sys.modules if n.startswith("omni.warp_core")]:
         del sys.modules[name]
     SETTINGS.update(options.get("settings", {}))
+    OTHERS.update(options.get("others", ()))
     install(options.get("windows", True))
     extension = Extension(Path(root))
     USD.open_stage(scene)
@@ -674,6 +733,7 @@ def main(root, scene, options):
     menus = sum(map(len, MENUS.values()))
     started = {"templates": list(PANEL.templates), "samples": dict(SAMPLES), "watched": list(WATCHED)}
     started["layout"] = layouts(player)
+    player.close()
     extension.disable()
     started["left"] = [*PANEL.templates, *SAMPLES, *WATCHED]
     import omni.warp_core

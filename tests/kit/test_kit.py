@@ -14,6 +14,7 @@ from PIL import Image
 from pxr import Sdf, Usd, Vt
 
 from omni.warp_core.nodes.play.player import Player, Settings
+from omni.warp_core.nodes.stock.node_registry import ALIASES
 from tools import extension
 
 ROOT = Path(__file__).parents[2]
@@ -85,11 +86,7 @@ def kit(packaged, tmp_path):
     return run
 
 
-IN_THE_PLAYER = {"aim", "slope"}  # Optimize and Backward go back through the graph of the player
-PLAYED = sorted({path.stem for path in SCENES.glob("*.usda")} - IN_THE_PLAYER)
-
-
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", sorted(path.stem for path in SCENES.glob("*.usda")))
 def test_scenes_play_as_in_the_headless_host(kit, packaged, tmp_path, name):
     found = kit(SCENES / f"{name}.usda", frames=[1, 4], answer="Run this time")
     assert found["home"].startswith(str(packaged)), "the package under test must be the packaged one"
@@ -122,9 +119,120 @@ def _require_equal(path, value, held):
         np.testing.assert_array_equal(np.array(value, np.float64), np.array(held, np.float64), err_msg=path)
 
 
-def test_a_node_that_needs_the_player_says_so(kit):
-    (error,) = kit(SCENES / "aim.usda", frames=[1, 2], answer="Run this time")["errors"].values()
-    assert "only the player" in error[0]
+SCRIPT = '''#usda 1.0
+(
+    startTimeCode = 0
+    endTimeCode = 2
+    framesPerSecond = 24
+)
+def Points "Dots"
+{
+    float[] widths = [0]
+}
+def OmniGraph "G"
+{
+    token evaluator:type = "push"
+    def OmniGraphNode "script"
+    {
+        token node:type = "omni.warp_core.Script"
+        custom string inputs:script = """
+def setup(db):
+    open("log", "a").write("setup ")
+
+def compute(db):
+    if db.inputs.at == 3.0:
+        raise ValueError("three")
+    db.outputs.widths = [db.inputs.at, 2.0]
+
+def cleanup(db):
+    open("log", "a").write("cleanup")
+"""
+        custom double inputs:at
+        custom double inputs:at.connect = </G/clock.outputs:frame>
+        custom float[] outputs:widths
+    }
+    def OmniGraphNode "clock"
+    {
+        token node:type = "omni.graph.nodes.ReadTime"
+    }
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom rel inputs:prim = </Dots>
+        custom token inputs:name = "widths"
+        custom token inputs:value.connect = </G/script.outputs:widths>
+    }
+}
+'''
+
+
+def test_a_script_runs_with_consent_only(kit, tmp_path):
+    scene = tmp_path / "script.usda"
+    scene.write_text(SCRIPT)
+    refused = kit(scene, answer="Do not run")
+    assert "agreed" in refused["errors"]["/G/script"][0] and "def compute(db)" in refused["labels"][0]
+    assert not (tmp_path / "log").exists()
+    found = kit(scene, frames=[1, 4], answer="Run this time")
+    written = found["written"]["/Dots.widths"]
+    assert written["1"] == [1, 2] and written["2"] == [2, 2]
+    assert "ValueError: three" in found["errors"]["/G/script"][0] and ":7" in found["errors"]["/G/script"][0]
+    assert (tmp_path / "log").read_text() == "setup cleanup"
+
+
+WRONG = {
+    "throw.inputs:start": "a parameter is an array that a kernel reads",
+    "targets.inputs:usdTimecode": "a parameter is an array that a kernel reads",
+    "throw.inputs:speed": "/World/Graph/throw has no attribute 'inputs:speed'; its parameters are inputs:",
+    "thrown.inputs:velocities": "the graph has no node /World/Graph/thrown",
+    "miss.inputs:ways": "is connected to /World/Graph/throw.outputs:ways, which would overwrite it",
+}
+
+
+@pytest.mark.parametrize("parameter", WRONG)
+def test_optimize_refuses_a_wrong_parameter_as_in_the_headless_host(kit, tmp_path, parameter):
+    scene = tmp_path / "aim.usda"
+    scene.write_text((SCENES / "aim.usda").read_text().replace("throw.inputs:velocities", parameter))
+    errors = kit(scene, frames=[1, 2], answer="Run this time")["errors"]
+    assert list(errors) == ["/World/Graph/fit"] and WRONG[parameter] in errors["/World/Graph/fit"][0]
+    player = Player.open(str(scene), Settings(frames=(1, 1)))
+    player.run(str(tmp_path / "out.usda"))
+    assert WRONG[parameter] in player.host.log.errors[0]
+
+
+def test_gradients_need_consent_too(kit):
+    errors = kit(SCENES / "slope.usda", frames=[1, 2], answer="Do not run")["errors"]
+    assert "/World/Graph/hills has not run in this frame" in errors["/World/Graph/slope"][0]
+
+
+OLDER = """
+    def OmniGraphNode "kernel"
+    {
+        token node:type = "omni.warp.WarpKernel"
+        int node:typeVersion = 1
+        custom int inputs:dim = 2
+        custom string inputs:codeStr = '''
+@wp.kernel
+def compute(inputs: Inputs, outputs: Outputs):
+    i = wp.tid()
+    outputs.a[i] = wp.vec3(float(i), 2.0, 3.0)
+'''
+"""
+
+
+def test_a_kernel_of_the_first_version_of_omni_warp(kit, small):
+    start, end = SMALL.index("    def OmniGraphNode"), SMALL.index("        custom point3f[] outputs:a")
+    small.write_text(SMALL[:start] + OLDER + SMALL[end:])
+    found = kit(small, answer="Run this time")
+    assert found["written"]["/Dots.points"]["2"] == [[0, 2, 3], [1, 2, 3]], found
+
+
+def test_older_types_stand_back_where_omni_warp_is_enabled(kit, small):
+    older = {name for name in ALIASES if name.startswith("omni.warp.")}
+    found = kit(small, answer="Run this time")
+    assert older <= set(found["types"]) and len(older) == 15 and not found["log"]
+    found = kit(small, answer="Run this time", others=["omni.warp"])
+    assert not older & set(found["types"]) and not found["errors"] and "omni.warp_core.Kernel" in found["types"]
+    assert "disable omni.warp" in found["log"][0]
 
 
 def test_nothing_runs_without_consent(kit, small):

@@ -1,4 +1,4 @@
-"""Consent inside Kit: when a stage opens, code in its Kernel nodes is shown, and runs after the user has agreed.
+"""Consent inside Kit: when a stage opens, code in its nodes is shown, and runs after the user has agreed.
 
 Until then the nodes fail with a message that says so; all other nodes run. A Kit without windows does not ask: the
 setting `/exts/omni.warp_core/trust_all_code`, or consent that was remembered before, lets code run there.
@@ -9,18 +9,20 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..nodes.graph.node_graph import GraphError
 from ..nodes.kernel import consented_code
 from ..nodes.kernel.code_file import CodeFile
-from ..nodes.kernel.kit_code import code_of
+from ..nodes.kernel.kit_code import KERNEL_CODE, SCRIPT_CODE, code_of
 from ..nodes.scene.visible_text import plain
-from ..nodes.stock.node_registry import KERNEL_NAMES
+from ..nodes.stock.node_registry import KERNEL_NAMES, SCRIPT
 
 TRUST = "/exts/omni.warp_core/trust_all_code"
 _SHOWN = 12  # lines of each text
 _NODES = 8
+_CODE = {**dict.fromkeys(KERNEL_NAMES, KERNEL_CODE), SCRIPT: SCRIPT_CODE}  # node type -> the inputs with its code
 
 
 class ConsentGate:
@@ -72,19 +74,19 @@ def _may_run(code: CodeFile) -> bool:
 
 
 def code_in(stage: Any) -> dict[str, CodeFile]:
-    """Return the code of the Kernel nodes of a stage, by node path."""
+    """Return the code of the Kernel and Script nodes of a stage, by node path."""
     found = {}
     folder = os.path.dirname(stage.GetRootLayer().realPath)
     for prim in stage.Traverse():
         kind = prim.GetAttribute("node:type")
-        if kind and kind.Get() in KERNEL_NAMES:
-            provider, embedded, file = (_text(prim, name) for name in ("codeProvider", "codeStr", "codeFile"))
+        inputs = _CODE.get(kind.Get()) if kind else None
+        if inputs is not None:
             with contextlib.suppress(GraphError):  # the node tells that the file cannot be read
-                found[str(prim.GetPath())] = code_of(provider, embedded, file, folder)
+                found[str(prim.GetPath())] = code_of(inputs, partial(_value, prim), folder)
     return {path: code for path, code in found.items() if code.text}
 
 
-def _text(prim: Any, name: str) -> str:
+def _value(prim: Any, name: str) -> Any:
     attribute = prim.GetAttribute(f"inputs:{name}")
     return (attribute.Get() if attribute else None) or ""
 

@@ -16,6 +16,8 @@ from typing import Any
 from ..graph import execution
 from ..graph.attribute import GraphError
 from ..kernel.kernel_source import normalized
+from ..kernel.kit_code import SCRIPT_CODE, consented_text
+from ..kernel.kit_states import note_state, state_at
 from ..kernel.program import text_namespace
 from . import kit_modules
 
@@ -41,9 +43,8 @@ class ScriptState:
 def compute(db: Any) -> bool:
     """Run the node once. Raises GraphError with the line of the text that raised."""
     host, state = getattr(db, "host", None), db.per_instance_state
-    if host is None:
-        raise GraphError("this node runs in the player only; in Kit use omni.graph.scriptnode.ScriptNode")
-    text = normalized(host.code[db.node.get_prim_path()])
+    note_state(db, state)
+    text = normalized(host.code[db.node.get_prim_path()] if host is not None else consented_text(db, SCRIPT_CODE))
     state.db = db
     if text != state.text:
         state.release()
@@ -61,6 +62,13 @@ def compute(db: Any) -> bool:
         raise GraphError("compute(db) returned False")
     execution.enable(db, "execOut")
     return True
+
+
+def release(node: Any) -> None:
+    """Let the text of a node that goes clean up."""
+    state = getattr(node, "shared_state", None) or state_at(str(node.get_prim_path()))
+    if state is not None:
+        state.release()
 
 
 def _take(state: ScriptState, text: str, file: str) -> None:

@@ -251,6 +251,11 @@ class Attribute:
         """The value, as in Kit."""
         return self.value
 
+    def connect(self, target: Attribute, modify_usd: bool = False) -> bool:
+        """Let `target` take the value of this attribute, as in Kit; the stage stays as it is."""
+        target.sources.append(self)
+        return True
+
     def get_name(self) -> str:
         """The name with its port, as in Kit."""
         return self.name

@@ -26,7 +26,8 @@ from .kernel_memory import Memory
 from .kernel_run import Run
 from .kernel_source import KernelUse, normalized
 from .kernel_structures import Structures
-from .kit_code import consented_text
+from .kit_code import KERNEL_CODE, consented_text
+from .kit_states import note_state
 from .node_values import Attributes, NodeValues, dynamic
 from .program import Program, Request, uses_to_run
 
@@ -41,6 +42,7 @@ class KernelState:
     program: Program | None = None
     newest: Compilation | None = None
     is_taken: bool = False
+    works: bool = False  # in the last frame
     error: ProgramError | None = None
     memory: Memory | DeviceMemory = field(default_factory=Memory)
     structures: Structures = field(default_factory=Structures)
@@ -59,16 +61,17 @@ def internal_state() -> KernelState:
 
 def take_old_dimension(node: Any) -> None:
     """Let `inputs:dim1` of a node be its `inputs:dim`, by value and connections."""
-    old = node.attributes.get("inputs:dim")
-    if old is not None:
-        new = node.attributes["inputs:dim1"]
-        new.set(old.value)
-        new.sources = list(old.sources)
+    if node.get_attribute_exists("inputs:dim"):
+        old, new = node.get_attribute("inputs:dim"), node.get_attribute("inputs:dim1")
+        new.set(old.get())
+        for source in old.get_upstream_connections():
+            source.connect(new, True)
 
 
 def compute(db: Any) -> bool:
     """Run the node once. Raises GraphError with what is wrong, in the words and lines of the node's text."""
     state: KernelState = db.per_instance_state
+    note_state(db, state)
     error: GraphError | None = None
     try:
         _compute(db, state)
@@ -81,6 +84,7 @@ def compute(db: Any) -> bool:
         state.status.state = COMPILING if is_compiling else ERROR if found else COMPILED
         show_diagnostics(db, found.diagnostics if isinstance(found, ProgramError) else [])
         show_status(db, state.status)
+        state.works = error is None
     return True
 
 
@@ -102,7 +106,7 @@ def _compute(db: Any, state: KernelState) -> None:
     except (wp.KernelError, TypeError, ValueError) as error:
         raise GraphError(str(error)) from None
     state.status.device = program.request.device
-    state.status.kernel_ms, state.status.dims = round(run.kernel_ms, 3), [list(dims) for dims in run.dims]
+    state.status.kernel_ms, state.status.dims = round(run.kernel_ms, 3), [list(map(int, dims)) for dims in run.dims]
     _spend(db, kernel_ms=run.kernel_ms, launches=run.launches)
     state.status.replay = "launched"
     state.run = run
@@ -198,7 +202,7 @@ def _text(db: Any) -> str:
     host = getattr(db, "host", None)
     if host is not None:  # the text that was consented to, not whatever the attribute holds by now
         return normalized(host.code[db.node.get_prim_path()])
-    return normalized(consented_text(db))
+    return normalized(consented_text(db, KERNEL_CODE))
 
 
 def _begins_anew(db: Any, state: KernelState) -> bool:

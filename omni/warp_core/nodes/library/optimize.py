@@ -15,6 +15,7 @@ from ..graph.attribute import Attribute, GraphError
 from ..values.attribute_values import is_unchanged
 from .contacts import at_least_zero
 from .kernel_gradients import Upstream
+from .prim_bundles import on_graph
 
 ADAM, DESCENT = "adam", "gradientDescent"
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
@@ -38,6 +39,7 @@ class OptimizerState:
         self.steps, self.moments, self.start = 0, {}, {}
 
 
+@on_graph
 def optimize(db: Any) -> None:
     """Compute Optimize. Raises GraphError."""
     state, inputs = db.per_instance_state, db.inputs
@@ -92,6 +94,7 @@ def _length(gradients: list[np.ndarray]) -> float:
     return math.sqrt(sum(float(np.sum(gradient**2)) for gradient in gradients))
 
 
+@on_graph
 def backward(db: Any) -> None:
     """Compute Backward. Raises GraphError."""
     loss, (gradient,) = Upstream(db.node.get_attribute("inputs:loss"), [_found(db, db.inputs.parameter)]).gradients()
@@ -103,8 +106,6 @@ def backward(db: Any) -> None:
 
 def _found(db: Any, path: str) -> Attribute:
     """Return the attribute of another node of the graph by its path. Raises GraphError."""
-    if not hasattr(db, "host"):
-        raise GraphError("only the player can go back through the nodes of a graph: use omni-warp play, or wp.usd.play")
     name, _, attribute = path.partition(".")
     graph = db.node.get_graph()
     full = name if name.startswith("/") else f"{db.node.path.rpartition('/')[0]}/{name}"

@@ -159,15 +159,23 @@ def between(source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def on_stage(work: Callable[[Any], None]) -> Callable[[Any], None]:
     """Give the work of a node the stage as `db.host.store`: that of the play, or in Kit that which is open."""
+    return _with_host(work, "work_on_kit_stage")
 
+
+def on_graph(work: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Give the work of a node its graph as `db.node.get_graph()`: that of the play, or in Kit a copy of Kit's."""
+    return _with_host(work, "work_on_kit_graph")
+
+
+def _with_host(work: Callable[[Any], None], in_kit: str) -> Callable[[Any], None]:
     @wraps(work)
-    def with_stage(db: Any) -> None:
+    def with_host(db: Any) -> None:
         if hasattr(db, "host"):
             work(db)
         else:
-            late("work_on_kit_stage")(db, work)
+            late(in_kit)(db, work)
 
-    return with_stage
+    return with_host
 
 
 def run(db: Any, work: Callable[[Any], None]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -20,6 +19,7 @@ from ...usd.stage import frame_rate, time_code_rate
 from ..graph.node_graph import GraphError, Host, Log
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, coerce
+from .kit_database import KitDatabase, seconds_of_kit
 from .stage_values import StageStore, value_at
 
 
@@ -125,75 +125,8 @@ def work_on_kit_stage(db: Any, work: Callable[[Any], None]) -> None:
         raise GraphError("no stage is open, and this node reads or writes prims")
     if _open is None or _open.stage != stage:
         _open = _KitStage(stage)
-    _open.begin(_seconds())
+    _open.begin(seconds_of_kit())
     try:
-        work(_StageDatabase(db, _open.host))
+        work(KitDatabase(db, _open.host))
     finally:
         _open.host.store.flush(_open.output)
-
-
-def _seconds() -> float:
-    import omni.timeline as timeline  # type: ignore[import-not-found, import-untyped]
-
-    return float(timeline.get_timeline_interface().get_current_time())
-
-
-class _StageDatabase:
-    """A database of Kit with a `host`, for the code of nodes that read and write prims."""
-
-    def __init__(self, db: Any, host: Host):
-        self._db, self.host = db, host
-        self.inputs, self.outputs, self.node = _Inputs(db.inputs), _Outputs(db), _Node(db)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-
-class _Inputs:
-    """Inputs whose targets are texts, as the player gives them."""
-
-    def __init__(self, inputs: Any):
-        self._inputs = inputs
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._inputs, name)
-        return tuple(map(str, value)) if isinstance(value, list) else value
-
-
-class _Outputs:
-    """Outputs that take arrays of any length: Kit wants to know the length first."""
-
-    def __init__(self, db: Any):
-        self.__dict__["_db"] = db
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db.outputs, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        outputs = self._db.outputs
-        if not name.endswith("_size") and self._is_array(name):
-            setattr(outputs, f"{name}_size", len(value))
-        setattr(outputs, name, value)
-
-    def _is_array(self, name: str) -> bool:
-        kind = self._db.node.get_attribute(f"outputs:{name}").get_resolved_type()
-        return str(kind.get_ogn_type_name()).endswith("[]")
-
-
-class _Node:
-    """A node of Kit with the questions that nodes of the player may ask."""
-
-    def __init__(self, db: Any):
-        self._db = db
-
-    @property
-    def path(self) -> str:
-        """The path of the node."""
-        return str(self._db.node.get_prim_path())
-
-    def find(self, port: str, name: str) -> None:
-        """Return None: no node of ours asks for an attribute that it does not have in Kit."""
-
-    def get_attribute(self, name: str) -> Any:
-        """Return an output with its `value`."""
-        return SimpleNamespace(value=getattr(self._db.outputs, name.partition(":")[2]))
