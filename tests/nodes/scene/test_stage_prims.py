@@ -117,5 +117,5 @@ def test_bad_names_of_attributes_are_told(name, kind):
     scene = Usd.Stage.CreateInMemory()
     scene.DefinePrim("/A", "Xform")
     store = StageStore(scene, Log(emit=lambda text: None))
-    with pytest.raises(GraphError, match="is no name of an attribute"):
+    with pytest.raises(GraphError, match="is not the name of an attribute"):
         store.ensure_attribute("/A", name, parse(kind))

@@ -379,7 +379,7 @@ def test_relationships_are_written_read_back_and_extended(result):
     ("name", "path", "target", "words"),
     [
         ("points", "/World/Mesh", "/World", "/World/Mesh.points is an attribute"),
-        ("a b", "/World/Mesh", "/World", "'a b' is no name of a relationship"),
+        ("a b", "/World/Mesh", "/World", "'a b' is not the name of a relationship"),
         ("link", "/World/Mash", "/World", "there is no prim /World/Mash; did you mean /World/Mesh?"),
         ("link", "/World/Mesh", "no path", "'no path' is no path"),
         ("link", "/World/Mesh", "", "inputs:path and inputs:target must name"),

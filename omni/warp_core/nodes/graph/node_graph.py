@@ -26,9 +26,13 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
 
 @dataclass
 class Log:
-    """Collects what goes wrong; every message names the node and is told once until it changes."""
+    """Collects what goes wrong; every message names the node and is told once until it changes.
+
+    `show`, or else `emit`, gets what nodes print; that is no failure.
+    """
 
     emit: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    show: Callable[[str], None] | None = None
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -41,6 +45,10 @@ class Log:
         """Report something odd that does not stop anything."""
         self.warnings.append(f"{where}: {text}")
         self.emit(f"warning: {where}: {text}")
+
+    def note(self, level: str, where: str, text: str) -> None:
+        """Print what a node wants to tell the user."""
+        (self.show or self.emit)(f"{level}: {where}: {text}")
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from ..graph.node_graph import Log, Node
 from ..kernel.kernel_types import as_array, element_type
 from ..live_session import Session, Settings
 from ..scene import consent
+from ..scene.visible_text import harmless
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError
 from .player import Player
@@ -43,7 +44,7 @@ def open_player(
 ) -> GraphPlayer:
     """Do what `wp.usd.play` says."""
     settings = Settings(frames, fps, device, nodes=list(nodes), trusted=trust)
-    log = Log(lambda text: None)
+    log = Log(lambda text: None, show=lambda text: print(harmless(text)))
     player: Session
     if isinstance(scene, Usd.Stage):
         player = Player.of(_private_view(scene, scene.GetSessionLayer()), settings, log)

@@ -62,6 +62,7 @@ class StageStore:
         self._told: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
         self._changes: Counter[str] = Counter()  # writes to each prim
+        self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
         self._read_now: dict[str, set[str]] = {}  # by graph: prims that its nodes read as they are now
         self.prims = StagePrims(stage)
 
@@ -173,7 +174,7 @@ class StageStore:
     def ensure_attribute(self, path: str, name: str, kind: AttributeType, interpolation: str = "") -> bool:
         """Make an attribute where the prim has none; True if it was made. Raises GraphError."""
         if not Sdf.Path.IsValidNamespacedIdentifier(name):
-            raise GraphError(f"{path}: {name!r} is no name of an attribute")
+            raise GraphError(f"{path}: {name!r} is not the name of an attribute")
         is_new = not self.prim(path).GetAttribute(name)
         if is_new or (interpolation and interpolation != self.interpolation(path, name)):
             self.prims.create_attribute(path, name, kind, interpolation)
@@ -183,7 +184,7 @@ class StageStore:
     def relate(self, path: str, name: str, targets: Sequence[str]) -> None:
         """Let a relationship of a prim have these targets; makes it where the prim has none. Raises GraphError."""
         if not Sdf.Path.IsValidNamespacedIdentifier(name):
-            raise GraphError(f"{path}: {name!r} is no name of a relationship")
+            raise GraphError(f"{path}: {name!r} is not the name of a relationship")
         if self.prim(path).GetAttribute(name):
             raise GraphError(f"{path}.{name} is an attribute and takes no targets; name a relationship")
         wrong = next((target for target in targets if not Sdf.Path.IsValidPathString(target)), None)

@@ -11,6 +11,7 @@ from . import (
     event_nodes,
     flow_nodes,
     interpolation_nodes,
+    log_nodes,
     logic_nodes,
     loop_nodes,
     matrix_nodes,
@@ -19,7 +20,7 @@ from . import (
     variable_nodes,
     vector_nodes,
 )
-from .prims import bundle_nodes, prim_nodes, prim_queries, prim_readers, prim_writers, relationship_nodes
+from .prims import bundle_nodes, prim_nodes, prim_queries, prim_readers, prim_states, prim_writers, relationship_nodes
 
 FAMILIES = (
     event_nodes,
@@ -31,6 +32,7 @@ FAMILIES = (
     prim_readers,
     prim_writers,
     prim_queries,
+    prim_states,
     relationship_nodes,
     bundle_nodes,
     arithmetic_nodes,
@@ -42,12 +44,14 @@ FAMILIES = (
     conversion_nodes,
     text_nodes,
     array_nodes,
+    log_nodes,
 )
 _ACTION = "omni.graph.action."
 _SMALL = ("ACos", "Acos"), ("ASin", "Asin"), ("ATan", "Atan"), ("Atan2", "ATan2"), ("Fmod", "FMod")
 ALIASES = (
     {
         "omni.graph.ui.GetCameraPosition": "omni.graph.ui_nodes.GetCameraPosition",
+        "omni.graph.ui.PrintText": "omni.graph.ui_nodes.PrintText",
         "omni.graph.nodes.ToTarget": "omni.graph.nodes.GetPrimsAtPath",
     }
     | {
