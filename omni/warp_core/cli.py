@@ -165,7 +165,7 @@ def _report(report: ModuleType, text: str) -> None:
 
 
 def _is_trusted(options: argparse.Namespace) -> bool:
-    return options.trust or (options.command == "play" and options.remember)
+    return getattr(options, "trust", False) or (options.command == "play" and options.remember)
 
 
 def _check_device(name: str) -> None:
@@ -294,11 +294,33 @@ def _nodes(options: argparse.Namespace) -> int:
 
 
 def _presets(options: argparse.Namespace) -> int:
+    if options.scene or options.output:
+        return _save_preset(options)
     presets = _load("nodes.play.preset_listing")
     try:
         print(presets.one(options.name) if options.name else presets.all_of_them(), end="")
     except ValueError as error:
         raise _Stop(USAGE, str(error)) from None
+    return OK
+
+
+def _save_preset(options: argparse.Namespace) -> int:
+    if not (options.scene and options.name and (options.output or "").endswith(".py")):
+        raise _Stop(USAGE, "a preset is saved with NODE --from SCENE -o OUT.py")
+    presets, stage = _load("nodes.play.preset_listing"), _load("usd.stage")
+    child_process.limit_memory()
+    try:
+        text = presets.of_node(options.scene, options.name)
+        child_process.reach(child_process.PLAYING)
+        write(options.output, text.encode())
+    except stage.StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except ValueError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
+    child_process.reach(child_process.WRITTEN)
+    print(harmless(f"wrote {options.output}"))
     return OK
 
 
@@ -342,7 +364,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "studio": _studio,
     "info": _info,
 }
-READS_SCENES = ("play", "preview", "graph")  # in a child process: USD may not survive a damaged file
+READS_SCENES = ("play", "preview", "graph", "presets")  # in a child process: USD may not survive a damaged file
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -375,7 +397,7 @@ def main(arguments: list[str] | None = None) -> int:
     _prepare_streams()
     options = parse(sys.argv[1:] if arguments is None else arguments)
     options.watched = options.stopped = None
-    guarded = arguments is None and options.command in READS_SCENES and hasattr(os, "fork")
+    guarded = arguments is None and options.command in READS_SCENES and options.output and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
         print(f"interrupted; {_fate_of_result()}", file=sys.stderr)

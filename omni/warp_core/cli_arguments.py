@@ -202,8 +202,15 @@ def _nodes_options(add: Add) -> None:
 
 
 def _presets_options(add: Add) -> None:
-    presets = add("presets", "list texts for Kernel nodes to start from, or print one as a graph with its node")
-    presets.add_argument("name", metavar="NAME", nargs="?", help="a preset, as the list names it")
+    presets = add("presets", "list texts for Kernel nodes to start from, print one as a graph, or save a node as one")
+    presets.add_argument(
+        "name", metavar="NAME", nargs="?",
+        help="a preset, as the list names it, or a file that --from wrote; with --from, the path of a Kernel node",
+    )  # fmt: skip
+    presets.add_argument(
+        "--from", metavar="SCENE", dest="scene", help="save the node NAME of this scene as a preset; runs no code"
+    )
+    presets.add_argument("-o", "--output", metavar="OUT.py", help="file to write, with --from")
 
 
 def _ogn_options(add: Add) -> None:

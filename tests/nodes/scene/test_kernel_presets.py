@@ -185,3 +185,82 @@ def test_the_command_lists_presets_and_prints_one(capsys, tmp_path):
     assert stage.GetAttributeAtPath("/Graph/twist.outputs:twisted").GetTypeName() == "point3f[]"
     assert cli.main(["presets", "twst"]) == cli.USAGE
     assert "did you mean twist?" in capsys.readouterr().err
+
+
+SLOW = """# Turns slowly.
+@wp.kernel
+def slow(points: wp.array(dtype=wp.vec3), speed: float, velocity: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    velocity[i] += speed * points[i]
+"""
+STATE = {"state:velocity": "vector3f[]", "outputs:velocity": "vector3f[]"}
+
+
+def slow_node(graph):
+    """A node with a state, a setting and values."""
+    path = graph.kernel("slow", SLOW, attributes=STATE, speed=0.25)
+    graph.set(f"{path}.inputs:substeps", 3)
+    return path
+
+
+@pytest.mark.parametrize("use", [False, True])
+def test_a_node_is_saved_as_a_preset_and_used_again(tmp_path, use):
+    stage = Usd.Stage.CreateNew(str(tmp_path / "a" / "scene.usda"))
+    graph = wp.nodes.GraphBuilder(stage, "/G")
+    path, file = slow_node(graph), tmp_path / "b" / "slow.py"
+    file.parent.mkdir()
+    graph.save_preset(path, file, use=use)
+    other = wp.nodes.GraphBuilder(Usd.Stage.CreateInMemory(), "/H")
+    again = other.kernel("again", preset=str(file))
+    np.testing.assert_allclose(run(other, again, frames=2, points=POINTS)["velocity"], 6 * 0.25 * POINTS, rtol=1e-6)
+    stage.Save()
+    np.testing.assert_allclose(run(graph, path, frames=2, points=POINTS)["velocity"], 6 * 0.25 * POINTS, rtol=1e-6)
+    code = stage.GetPrimAtPath(path).GetAttribute("inputs:codeFile")
+    assert (code.Get() if use else code.IsValid()) == ("../b/slow.py" if use else False)
+
+
+def test_the_command_saves_and_shows_a_preset(tmp_path, capsys):
+    stage = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    path = slow_node(wp.nodes.GraphBuilder(stage, "/G"))
+    stage.Save()
+    scene, file = str(tmp_path / "scene.usda"), str(tmp_path / "slow.py")
+    assert cli.main(["presets", path, "--from", scene, "-o", file]) == cli.OK
+    lines = (tmp_path / "slow.py").read_text().splitlines()
+    assert lines[0] == "# Turns slowly." and "# custom float inputs:speed = 0.25" in lines
+    assert "# custom vector3f[] state:velocity" in lines and "# custom int inputs:substeps = 3" in lines
+    capsys.readouterr()
+    assert cli.main(["presets", file]) == cli.OK
+    assert "vector3f[] state:velocity" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["/G/nothing", "--from", "SCENE", "-o", "OUT.py"], cli.USAGE, "has no Kernel node /G/nothing"),
+        (["/G", "--from", "SCENE", "-o", "OUT.py"], cli.USAGE, "has no Kernel node /G"),
+        (["a b", "--from", "SCENE", "-o", "OUT.py"], cli.USAGE, "has no Kernel node a b"),
+        (["/G/slow", "--from", "SCENE"], cli.USAGE, "NODE --from SCENE -o OUT.py"),
+        (["/G/slow", "--from", "SCENE", "-o", "OUT.txt"], cli.USAGE, "NODE --from SCENE -o OUT.py"),
+        (["/G/slow", "-o", "OUT.py"], cli.USAGE, "NODE --from SCENE -o OUT.py"),
+        (["/G/slow", "--from", "missing.usda", "-o", "OUT.py"], cli.INPUT, "there is no such file"),
+        (["/G/slow", "--from", "SCENE", "-o", "none/OUT.py"], cli.OUTPUT, "cannot be written"),
+        (["missing.py"], cli.USAGE, "missing.py cannot be read: No such file"),
+    ],
+)
+def test_a_preset_that_cannot_be_saved_or_read(tmp_path, monkeypatch, capsys, arguments, code, words):
+    monkeypatch.chdir(tmp_path)
+    stage = Usd.Stage.CreateNew("SCENE.usda")
+    slow_node(wp.nodes.GraphBuilder(stage, "/G"))
+    stage.Save()
+    arguments = [a.replace("SCENE", "SCENE.usda") if a == "SCENE" else a for a in arguments]
+    assert cli.main(["presets", *arguments]) == code
+    assert words in capsys.readouterr().err
+
+
+def test_text_in_a_file_is_not_saved_again(graph, tmp_path):
+    path = slow_node(graph)
+    with pytest.raises(ValueError, match=r"ends in \.py"):
+        graph.save_preset(path, tmp_path / "slow.txt")
+    graph.save_preset(path, tmp_path / "slow.py", use=True)
+    with pytest.raises(ValueError, match="is that file"):
+        graph.save_preset(path, tmp_path / "again.py")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pxr import Sdf, Usd
 
+from ...files import write
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_usd
+from ...usd.stage import layer_file
 from ..extensions import node_folders
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import NodeType
 from ..kernel.signature import Change
-from ..ogn.ogn_spec import AttributeSpec
+from ..ogn.ogn_spec import AttributeSpec, NodeSpec
 from ..stock import node_registry
 from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
@@ -134,7 +137,8 @@ class GraphBuilder:
         Args:
             name: Name of the prim.
             code: The text with the kernels.
-            preset: Name of a text to start from, in place of `code`; `omni-warp presets` lists them.
+            preset: Name of a text to start from, in place of `code`; `omni-warp presets` lists them. Or the path of
+                a file that `save_preset` has written.
             attributes: Attributes that the parameters do not tell, as {"state:velocity": "vector3f[]"}: states,
                 companions such as "inputs:grid:points", and other types than the plainest one.
             values: Values of inputs, by name.
@@ -176,15 +180,46 @@ class GraphBuilder:
         Raises:
             ValueError: There is no such node, its text has a mistake, or the text is in a file.
         """
-        prim = self._node(node)
-        found = self._registry.find(prim.GetAttribute("node:type").Get() or "")
-        if found is None or found.spec.name != node_registry.KERNEL:
-            raise ValueError(f"{node} is not a Kernel node")
+        prim, spec = self._kernel(node)
         code, kernels = (prim.GetAttribute(f"inputs:{name}").Get() for name in ("codeStr", "kernels"))
         if not code:
             raise ValueError(f"{node} has no inputs:codeStr to fit its attributes to")
         wanted = kernel_attributes.parameters(code, tuple(kernels or ()), f"{node}.inputs:codeStr")
-        return kernel_attributes.fit(prim, found.spec, wanted)
+        return kernel_attributes.fit(prim, spec, wanted)
+
+    def save_preset(self, node: str, path: str | os.PathLike[str], use: bool = False) -> None:
+        """Save the text and the attributes of a Kernel node as a file, for `kernel(preset=...)` in other graphs.
+
+        Args:
+            node: Path of the node.
+            path: The file to write; its name ends in .py.
+            use: From now on, the node runs the file, which it names relative to the layer of the stage.
+
+        Raises:
+            ValueError: There is no such node, its text is in a file already, or the name does not end in .py.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import os, tempfile
+            >>> from pxr import Usd
+            >>> graph = wp.nodes.GraphBuilder(Usd.Stage.CreateInMemory(), "/Graph")
+            >>> file = os.path.join(tempfile.mkdtemp(), "slow_twist.py")
+            >>> graph.save_preset(graph.kernel("twist", preset="twist", turns=0.1), file)
+            >>> again = graph.kernel("again", preset=file)
+            >>> round(graph.stage.GetPrimAtPath(again).GetAttribute("inputs:turns").Get(), 3)
+            0.1
+        """
+        prim, spec = self._kernel(node)
+        file = os.fspath(path)
+        if not file.endswith(kernel_presets.SUFFIX):
+            raise ValueError(f"{file}: the name of a preset ends in {kernel_presets.SUFFIX}")
+        write(file, kernel_presets.text_of(prim, spec).encode())
+        if use:
+            layer = layer_file(self.stage.GetRootLayer())
+            shown = os.path.relpath(file, os.path.dirname(layer)) if layer else os.path.abspath(file)
+            self.set(f"{node}.inputs:codeProvider", "file")
+            self.set(f"{node}.inputs:codeFile", shown.replace(os.sep, "/"))
+            prim.RemoveProperty("inputs:codeStr")
 
     def variable(self, name: str, kind: str, value: Any) -> None:
         """Give the graph a variable, which ReadVariable and WriteVariable find by its name.
@@ -249,6 +284,14 @@ class GraphBuilder:
             near = nearest(path, [f"{self.path}/{name}" for name in children])
             raise ValueError(f"there is no node {path}" + did_you_mean(near))
         return prim
+
+    def _kernel(self, path: str) -> tuple[Usd.Prim, NodeSpec]:
+        """Return a Kernel node with its description. Raises ValueError."""
+        prim = self._node(path)
+        found = self._registry.find(prim.GetAttribute("node:type").Get() or "")
+        if found is None or found.spec.name != node_registry.KERNEL:
+            raise ValueError(f"{path} is not a Kernel node")
+        return prim, found.spec
 
     def _find(self, path: str) -> tuple[Usd.Prim, str, AttributeType]:
         node, _, name = path.partition(".")

@@ -49,11 +49,11 @@ def parameters(text: str, kernels: tuple[str, ...], where: str) -> list[Paramete
 
 def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]:
     """Add, retype and remove the attributes that the user gave to a node, and return what was done."""
-    given = _given(prim, spec)
+    found = given(prim, spec)
     ports: list[dict[str, AttributeType]] = [
-        {name.replace(":", "_"): kind for (port, name), kind in given.items() if port == each} for each in _PORTS
+        {name.replace(":", "_"): kind for (port, name), kind in found.items() if port == each} for each in _PORTS
     ]
-    full = {f"{port}:{name.replace(':', '_')}": f"{port}:{name}" for port, name in given}
+    full = {f"{port}:{name.replace(':', '_')}": f"{port}:{name}" for port, name in found}
     done = changes(wanted, *ports)
     for change in done:
         name = full.get(change.attribute, change.attribute)
@@ -66,7 +66,7 @@ def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]
     return done
 
 
-def _given(prim: Usd.Prim, spec: NodeSpec) -> dict[tuple[str, str], AttributeType]:
+def given(prim: Usd.Prim, spec: NodeSpec) -> dict[tuple[str, str], AttributeType]:
     """Return the attributes of a node that its type does not declare, by port and name."""
     found = {}
     for attribute in prim.GetAuthoredAttributes():
