@@ -53,7 +53,7 @@ def load(name: str) -> Preset:
     """Return a preset by its name, or by the path of its file, which ends in .py.
 
     Raises:
-        ValueError: No preset has that name, or the file is none.
+        ValueError: No preset has that name, or the file cannot be read.
     """
     known = names()
     if not name.endswith(SUFFIX) and name not in known:
