@@ -167,6 +167,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
 	$(BIN)/python benchmarks/gradients.py
+	$(BIN)/python benchmarks/springs.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/neighbours.py

@@ -269,9 +269,6 @@ def forget_structure_memory(id: int) -> None:
 def before_writes(arrays: list[Any]) -> None:
     """Tell of writes to arrays that Python is about to do."""
 
-def held_spans(known: dict[tuple[int, int], Any], arrays: list[Any], hold: Callable[..., Any]) -> list[Any]:
-    """The spans that a tape holds of arrays: those that it knows, by their addresses, or new ones made by `hold`."""
-
 def count_gradients(arrays: list[Any]) -> int:
     """How many of the arrays have a gradient, or show memory that has one."""
 
@@ -622,6 +619,8 @@ class LaunchTemplate:
         arrays: Sequence[int],
         values: Sequence[int],
         results: Sequence[int],
+        read: Sequence[int],
+        written: Sequence[int],
     ) -> None: ...
 
 def outdate_launch_templates() -> None:

@@ -33,6 +33,7 @@ class RangeIndex {
     // The items whose spans meet `range`, in no order.
     std::vector<void*> find(Range range) const;
     bool empty() const { return used_ == 0; }
+    uint64_t changes() const { return changes_; }  // how often spans have come or gone
 
   private:
     struct Entry {
@@ -41,8 +42,11 @@ class RangeIndex {
     };
     // By length: those of group k are shorter than 2^k, so one that meets a range begins less than that before it.
     using Group = std::multimap<uintptr_t, Entry>;
-    std::array<Group, 65> groups_;
-    uint64_t used_ = 0;  // how many spans there are
+    static size_t group_of(Range range);
+
+    std::array<Group, 64> groups_;
+    uint64_t used_ = 0;  // a bit for each group that is not empty
+    uint64_t changes_ = 0;
 };
 
 }  // namespace wc

@@ -10,10 +10,19 @@ namespace wc {
 
 namespace nb = nanobind;
 
+// When a look at the gradients of all arrays found nothing but an array's own in its memory, and what it looked at.
+struct OwnGradient {
+    uint64_t changes = UINT64_MAX;  // of the index of gradients
+    uintptr_t low = 0, high = 0;
+    const void* grad = nullptr;
+    bool operator==(const OwnGradient&) const = default;
+};
+
 struct PyArray : Array {
     nb::object owner;                    // keeps the memory alive
     PyObject* tensor = nullptr;          // of a descriptor: whose memory it is now, but need not stay; held by `owner`
     std::unique_ptr<int64_t[]> extents;  // as other libraries have borrowed them
+    OwnGradient own_gradient;
 };
 
 // An array that launches take, and nothing else does: its Python object is quick to make.

@@ -28,6 +28,7 @@ struct LaunchTemplate {
     nb::object shared;  // the part that Python uses
     nb::object kernel, enable_backward, array_class;
     std::vector<size_t> arrays, values, results;  // results: written arrays of floating point numbers
+    std::vector<size_t> read, written;            // by the adjoint, as it was before the launch; by the launch
     uint64_t epoch;
 };
 
@@ -38,6 +39,7 @@ struct Names {
     PyObject* records = PyUnicode_InternFromString("records");
     PyObject* detached = PyUnicode_InternFromString("cuts");
     PyObject* tracker = PyUnicode_InternFromString("seals");
+    PyObject* pool = PyUnicode_InternFromString("keeper");
     PyObject* use = PyUnicode_InternFromString("use");
     PyObject* wrote = PyUnicode_InternFromString("wrote");
     PyObject* enable_backward = PyUnicode_InternFromString("enable_backward");
@@ -174,6 +176,12 @@ nb::object arguments(const LaunchTemplate& t, PyObject* const* values, size_t co
     return args;
 }
 
+nb::list chosen(const std::vector<size_t>& numbers, PyObject* const* values) {
+    nb::list found;
+    for (size_t i : numbers) found.append(nb::handle(values[i]));
+    return found;
+}
+
 // The arrays that have a gradient, none if the elements of one may share memory with each other.
 nb::object active_ones(const nb::list& arrays) {
     nb::list active;
@@ -204,8 +212,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     if (!attribute(t.kernel.ptr(), names().enable_backward).is(t.enable_backward)) return {};
     nb::object args = arguments(t, values, count);
     if (args.is_none()) return {};
-    nb::list arrays;
-    for (size_t i : t.arrays) arrays.append(nb::handle(values[i]));
+    nb::list arrays = chosen(t.arrays, values);
     if (!are_disjoint_with_gradients(arrays)) return {};
     nb::object active = active_ones(arrays);
     bool records = is_true(found, names().records);  // else it looks for gradients that end, and none does here
@@ -215,7 +222,10 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     if (nb::len(active) && !call(tracker.ptr(), names().use, active.ptr(), site.ptr()).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
         nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, args);
-    if (records) step = callbacks().record(t.shared, dim, args, arrays, active, site, tape);
+    if (records) {
+        nb::list held = held_spans(attribute(tape.ptr(), names().pool), chosen(t.read, values));
+        step = callbacks().record(t.shared, dim, args, held, active, arrays, chosen(t.written, values), site, tape);
+    }
     return {std::move(tape), std::move(step), std::move(tracker), nb::borrow<nb::list>(active)};
 }
 
@@ -268,14 +278,15 @@ void bind_record(nb::module_& m) {
         .def(
             "__init__",
             [](LaunchTemplate* self, nb::object shared, nb::object kernel, nb::object array_class,
-               std::vector<size_t> arrays, std::vector<size_t> values, std::vector<size_t> results) {
+               std::vector<size_t> arrays, std::vector<size_t> values, std::vector<size_t> results,
+               std::vector<size_t> read, std::vector<size_t> written) {
                 nb::object enable = attribute(kernel.ptr(), names().enable_backward);
-                new (self)
-                    LaunchTemplate{std::move(shared), std::move(kernel), std::move(enable),  std::move(array_class),
-                                   std::move(arrays), std::move(values), std::move(results), options_epoch};
+                new (self) LaunchTemplate{
+                    std::move(shared), std::move(kernel),  std::move(enable), std::move(array_class), std::move(arrays),
+                    std::move(values), std::move(results), std::move(read),   std::move(written),     options_epoch};
             },
             nb::arg("shared"), nb::arg("kernel"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"),
-            nb::arg("results"));
+            nb::arg("results"), nb::arg("read"), nb::arg("written"));
     m.def("outdate_launch_templates", [] { ++options_epoch; });
     m.def("set_observers", &set_observers, nb::arg("stack"));
     m.def("observers", [] { return observers ? nb::borrow<nb::tuple>(observers) : nb::make_tuple(); });

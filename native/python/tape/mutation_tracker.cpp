@@ -83,9 +83,13 @@ class MutationTracker {
     // returns that array's number and how its memory was changed. It also returns the call sites of the step before and
     // of the change.
     nb::object use(const nb::list& arrays, const nb::object& place) {
+        std::vector<Seal*> whole;  // of the arrays of which one seal has all
         size_t number = 0;
         for (nb::handle object : arrays) {
-            for (auto at = first(range_of(array(object))); reaches(at, range_of(array(object))); ++at) {
+            Range range = range_of(array(object));
+            auto at = first(range);
+            if (covers(at, range)) whole.push_back(&at->second);
+            for (; reaches(at, range); ++at) {
                 Seal& seal = at->second;
                 seal.verify();
                 if (seal.state != Seal::kIntact)
@@ -93,7 +97,10 @@ class MutationTracker {
             }
             ++number;
         }
-        for (nb::handle object : arrays) note(array(object), place);
+        if (whole.size() == number)
+            for (Seal* seal : whole) seal->place = place;
+        else
+            for (nb::handle object : arrays) note(array(object), place);
         return nb::none();
     }
 
@@ -156,12 +163,15 @@ class MutationTracker {
     bool reaches(Map::iterator at, Range range) const {
         return at != seals_.end() && !range.empty() && at->first < range.high;
     }
+    bool covers(Map::iterator at, Range range) const {
+        return reaches(at, range) && at->second.range.low <= range.low && range.high <= at->second.range.high;
+    }
 
     void note(const PyArray& a, const nb::object& place) {
         Range range = range_of(a);
         if (range.empty()) return;
         auto at = first(range);
-        if (reaches(at, range) && at->second.range.low <= range.low && range.high <= at->second.range.high) {
+        if (covers(at, range)) {
             at->second.place = place;
             return;
         }

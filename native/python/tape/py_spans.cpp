@@ -126,9 +126,29 @@ void before_write_to_any_structure() {
     for (Range range : all) before_write(range);
 }
 
-bool are_disjoint_with_gradients(const nb::list& arrays) {
+namespace {
+
+// Whether no memory of an array has a gradient but that of the array.
+bool has_own_gradient(PyArray& a, nb::handle object, Range range) {
     static PyObject* claim = PyUnicode_InternFromString("_claim");
+    OwnGradient now{gradients.changes(), range.low, range.high, a.view.grad};
+    if (a.own_gradient == now) return true;
+    std::vector<void*> found = gradients.find(range);
+    if (found.size() > 1) return false;
+    if (found.size() == 1) {
+        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
+        if (!own.is_valid()) throw nb::python_error();
+        if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
+    }
+    a.own_gradient = now;
+    return true;
+}
+
+}  // namespace
+
+bool are_disjoint_with_gradients(const nb::list& arrays) {
     std::vector<Range> ranges;
+    ranges.reserve(nb::len(arrays));
     for (nb::handle object : arrays) {
         PyArray* a = as_array(object.ptr());
         if (!a) throw nb::type_error("expected arrays");
@@ -137,22 +157,17 @@ bool are_disjoint_with_gradients(const nb::list& arrays) {
         for (Range other : ranges)
             if (range.meets(other)) return false;
         ranges.push_back(range);
-        std::vector<void*> found = gradients.find(range);
-        if (found.empty()) continue;
-        if (found.size() > 1) return false;
-        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
-        if (!own.is_valid()) throw nb::python_error();
-        if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
+        if (!has_own_gradient(*a, object, range)) return false;
     }
     return true;
 }
 
-namespace {
-
-// What a tape holds of the memory of arrays: spans that it knows, by their addresses, if they are as they were, or new
-// ones. No graph is captured.
-nb::list held_spans(const nb::dict& known, const nb::list& arrays, const nb::object& hold) {
+// What a tape holds of the memory of arrays: spans that its pool knows, by their addresses, if they are as they were,
+// or new ones. No graph is captured.
+nb::list held_spans(nb::handle pool, const nb::list& arrays) {
+    static PyObject* latest = PyUnicode_InternFromString("_latest");
     static PyObject* graph = PyUnicode_InternFromString("_graph");
+    nb::object known = pool.attr(nb::handle(latest));
     nb::list found;
     for (nb::handle object : arrays) {
         const PyArray* a = as_array(object.ptr());
@@ -163,16 +178,14 @@ nb::list held_spans(const nb::dict& known, const nb::list& arrays, const nb::obj
         if (!ref && PyErr_Occurred()) throw nb::python_error();
         nb::object span = ref ? nb::steal(PyObject_CallNoArgs(ref)) : nb::none();
         if (!span.is_valid()) throw nb::python_error();
-        bool same = !span.is_none() && nb::inst_ptr<WatchedSpan>(span)->inside();
-        if (same) {
-            nb::object captured = nb::steal(PyObject_GetAttr(span.ptr(), graph));
-            if (!captured.is_valid()) throw nb::python_error();
-            same = captured.is_none();
-        }
-        found.append(same ? span : hold(key, nb::make_tuple(object)));
+        bool same =
+            !span.is_none() && nb::inst_ptr<WatchedSpan>(span)->inside() && span.attr(nb::handle(graph)).is_none();
+        found.append(same ? span : pool.attr("hold")(key, nb::make_tuple(object)));
     }
     return found;
 }
+
+namespace {
 
 // How many of the arrays have a gradient, or show memory that has one.
 size_t count_gradients(const nb::list& arrays) {
@@ -180,11 +193,11 @@ size_t count_gradients(const nb::list& arrays) {
     static PyObject* is_off = PyUnicode_InternFromString("_requires_grad_off");
     size_t count = 0;
     for (nb::handle object : arrays) {
-        const PyArray* a = as_array(object.ptr());
+        PyArray* a = as_array(object.ptr());
         nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), own));
         if (!a || !gradient.is_valid()) throw nb::python_error();
         bool has = !gradient.is_none();
-        if (!has && !gradients.empty() && !gradients.find(range_of(*a)).empty()) {
+        if (!has && !has_own_gradient(*a, object, range_of(*a))) {
             nb::object off = nb::steal(PyObject_GetAttr(object.ptr(), is_off));
             if (!off.is_valid()) throw nb::python_error();
             has = PyObject_IsTrue(off.ptr()) == 0;
@@ -197,7 +210,6 @@ size_t count_gradients(const nb::list& arrays) {
 }  // namespace
 
 void bind_spans(nb::module_& m) {
-    m.def("held_spans", &held_spans, nb::arg("known"), nb::arg("arrays"), nb::arg("hold"));
     m.def("count_gradients", &count_gradients, nb::arg("arrays"));
     nb::class_<Span>(m, "Span")
         .def_prop_ro("low", &Span::low)

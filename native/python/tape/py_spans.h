@@ -22,6 +22,9 @@ void before_write_to_any_structure();
 // Whether arrays share no memory, and each has the gradient that is bound to its memory (see grad_binding.py).
 bool are_disjoint_with_gradients(const nb::list& arrays);
 
+// What a tape holds of the memory of each array, which its `SavedPool` knows or makes (see saved.py).
+nb::list held_spans(nb::handle pool, const nb::list& arrays);
+
 void bind_spans(nb::module_& m);
 
 }  // namespace wc

@@ -38,28 +38,36 @@ bool meets_itself(const wc_array& array, int ndim, int64_t itemsize) {
     return false;
 }
 
+// The last group has all longer ones, too.
+size_t RangeIndex::group_of(Range range) {
+    return std::min<size_t>(static_cast<size_t>(std::bit_width(range.high - range.low)), 63);
+}
+
 void RangeIndex::add(Range range, void* item) {
-    groups_[std::bit_width(range.high - range.low)].insert({range.low, {range.high, item}});
-    ++used_;
+    size_t k = group_of(range);
+    groups_[k].insert({range.low, {range.high, item}});
+    used_ |= uint64_t{1} << k;
+    ++changes_;
 }
 
 void RangeIndex::remove(Range range, void* item) {
-    Group& group = groups_[std::bit_width(range.high - range.low)];
-    auto [at, end] = group.equal_range(range.low);
+    size_t k = group_of(range);
+    auto [at, end] = groups_[k].equal_range(range.low);
     while (at != end && at->second.item != item) ++at;
     if (at == end) return;
-    group.erase(at);
-    --used_;
+    groups_[k].erase(at);
+    if (groups_[k].empty()) used_ &= ~(uint64_t{1} << k);
+    ++changes_;
 }
 
 std::vector<void*> RangeIndex::find(Range range) const {
     std::vector<void*> found;
     if (range.empty()) return found;
-    for (size_t k = 0; k < groups_.size(); ++k) {
-        if (groups_[k].empty()) continue;
-        uintptr_t longest = k < 64 ? uintptr_t{1} << k : UINTPTR_MAX;
-        auto at = groups_[k].lower_bound(range.low > longest ? range.low - longest : 0);
-        for (; at != groups_[k].end() && at->first < range.high; ++at)
+    for (uint64_t rest = used_; rest; rest &= rest - 1) {
+        int k = std::countr_zero(rest);
+        uintptr_t longest = k < 63 ? uintptr_t{1} << k : UINTPTR_MAX;
+        auto at = groups_[static_cast<size_t>(k)].lower_bound(range.low > longest ? range.low - longest : 0);
+        for (; at != groups_[static_cast<size_t>(k)].end() && at->first < range.high; ++at)
             if (at->second.high > range.low) found.push_back(at->second.item);
     }
     return found;

@@ -21,6 +21,7 @@ from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
 from .launch_vjp import LaunchTemplate, RecordedLaunch
 from .recorder import Recorder, Step
+from .saved import CowSpan
 
 
 def _outdate(_: object = None) -> None:
@@ -43,15 +44,16 @@ def remember(step: RecordedLaunch) -> None:
         return
     plan = plans.plan_for(kernel, step.forward_options())
     arrays = [i for i, (_, t) in enumerate(params) if isinstance(t, Array)]
-    written = tuple(i for i in arrays if plan.written[i])
-    shared = step.template._replace(written=written, read=tuple(i for i in arrays if facts.reads[i] == BEFORE))
+    written = [i for i in arrays if plan.written[i]]
     plan.recipe = _native.LaunchTemplate(
-        shared,
+        step.template,
         kernel,
         array,
-        arrays,
-        [i for i in range(len(params)) if i not in arrays],
-        [i for i in written if params[i][1].dtype.is_differentiable],  # type: ignore[attr-defined]
+        arrays=arrays,
+        values=[i for i in range(len(params)) if i not in arrays],
+        results=[i for i in written if params[i][1].dtype.is_differentiable],  # type: ignore[attr-defined]
+        read=[i for i in arrays if facts.reads[i] == BEFORE],
+        written=written,
     )
 
 
@@ -59,17 +61,16 @@ def _record(
     template: LaunchTemplate,
     dim: Any,
     args: list[Any],
-    arrays: list[array],
+    held: list[CowSpan],
     active: list[array],
+    arrays: list[array],
+    written: list[array],
     place: CallSite,
     tape: Recorder,
 ) -> RecordedLaunch:
     """Record a launch like an earlier one. Its arrays, all of them and those with gradients, are disjoint."""
-    held = tape.keeper.held([args[i] for i in template.read])
-    written = [args[i] for i in template.written]
-    step = RecordedLaunch(
-        template, tuple(dim) if type(dim) is list else dim, args, held, active, arrays, written, place
-    )
+    dim = tuple(dim) if type(dim) is list else dim
+    step = RecordedLaunch(template, dim, args, held, active, arrays, written, place)
     tape.launches.append(step)
     tape.notes.append(place)
     return step

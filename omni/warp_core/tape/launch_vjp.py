@@ -54,17 +54,13 @@ _epoch = 0  # counts definitions that may have changed functions which kernels c
 
 
 class LaunchTemplate(NamedTuple):
-    """What recorded launches of a kernel have in common. `written` and `read` are numbers of parameters, for launches
-    that native code records.
-    """
+    """What recorded launches of a kernel have in common."""
 
     kernel: Kernel
     options: plans.Options  # of the adjoint
     facts: AdjointInfo
     block_dim: int
     device: Device
-    written: tuple[int, ...] = ()
-    read: tuple[int, ...] = ()  # by the adjoint
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ class SavedPool:
         self._lost: list[ref[CowSpan]] = []
 
     def hold(self, span: Span, arrays: Sequence[array]) -> CowSpan:
-        """The memory of a span, which these arrays show, as it is now."""
+        """The memory of a span, which these arrays show, as it is now. Native code looks into `_latest` first."""
         known = self._latest.get(span)
         held = None if known is None else known()
         if held is None or not held.is_unmodified():
@@ -50,10 +50,6 @@ class SavedPool:
             if not all(map(transfer.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
-
-    def held(self, arrays: list[array]) -> list[CowSpan]:
-        """The memory of each array as it is now, while no graph is captured."""
-        return _native.held_spans(self._latest, arrays, self.hold)
 
     def forget(self) -> None:
         """Expect other memory from now on."""

@@ -19,10 +19,11 @@ from ..dispatch.call_site import CallSite
 def mark(arrays: Iterable[array], place: CallSite) -> None:
     """Record that a call of `backward` has left sums in the gradients of arrays."""
     for a in arrays:
-        if a._grad is not None:
-            a._grad._set_by = place
-            if a._claim is not None:
-                a._claim.gradient._set_by = place
+        gradient, claim = a._grad, a._claim
+        if gradient is not None:
+            gradient._set_by = place
+            if claim is not None and claim.gradient is not gradient:
+                claim.gradient._set_by = place
 
 
 def check(written: Sequence[array]) -> None:

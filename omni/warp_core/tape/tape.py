@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from .. import _native, config
@@ -259,9 +260,9 @@ class Tape(TapeScopes, Recorder):
         if self._has_run:
             self._follow_parameters()
         self._has_run = True
-        self._check()
+        arrays = self._check()
         if partial_gradients.failed or partial_gradients.spoiled:
-            partial_gradients.check(a for step in self.launches for a in step.arrays)
+            partial_gradients.check(arrays)
         self.keeper.join()
         written = [a for step in self.launches for a in step.written]
         if given is None:
@@ -274,9 +275,9 @@ class Tape(TapeScopes, Recorder):
         if loss is not None:
             self._check_leaves(loss)
         if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
-            self._propagate(written, given)
+            self._propagate(arrays, written, given)
         else:
-            self._propagate_to_cuts(written, given)
+            self._propagate_to_cuts(arrays, written, given)
 
     def _follow_parameters(self) -> None:
         """Take the values that parameters of another library have now, if only saved tensors depend on them.
@@ -301,7 +302,11 @@ class Tape(TapeScopes, Recorder):
             h.refresh()
 
     def _propagate(
-        self, written: Sequence[array], given: Sequence[Seed] | None, *before: Callable[[Any], None]
+        self,
+        arrays: Sequence[array],
+        written: Sequence[array],
+        given: Sequence[Seed] | None,
+        *before: Callable[[Any], None],
     ) -> None:
         """Go backwards from gradients that are given, or from those that stand in arrays; `before` are called before
         the turn of each step.
@@ -322,7 +327,7 @@ class Tape(TapeScopes, Recorder):
                     self._run_backwards(steps, *before)
                 for gradient, was in aside:
                     add(gradient, was)
-                standing_gradients.mark((a for step in self.launches for a in step.arrays), call_site.here())
+                standing_gradients.mark(arrays, call_site.here())
         except BaseException as error:
             partial_gradients.failed.append(
                 (error, self.launches, steps, aside)
@@ -331,13 +336,15 @@ class Tape(TapeScopes, Recorder):
             partial_gradients.spoil()
             raise
 
-    def _propagate_to_cuts(self, written: Sequence[array], given: Sequence[Seed] | None) -> None:
+    def _propagate_to_cuts(
+        self, arrays: Sequence[array], written: Sequence[array], given: Sequence[Seed] | None
+    ) -> None:
         """As `_propagate`, and tell if a gradient would end at a step. Where that raises, gradients are as before."""
         if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
             for step in self.launches:
                 if step.cut is not None:
                     step.cut.tell()
-            self._propagate(written, given)
+            self._propagate(arrays, written, given)
             return
 
         def look(step: Any) -> None:
@@ -349,7 +356,7 @@ class Tape(TapeScopes, Recorder):
             with paused:
                 gradients = {layouts.identity(g): g for g in self.gradients.values()}
                 saved = [(g, g._copied()) for g in gradients.values()]
-            self._propagate(written, given, look)
+            self._propagate(arrays, written, given, look)
         except BaseException:
             paused.__exit__()
             with paused:
@@ -369,13 +376,16 @@ class Tape(TapeScopes, Recorder):
                 "set x.requires_grad = True there. Until then x.grad is None"
             )
 
-    def _check(self) -> None:
-        grad_binding.check(a for step in self.launches for a in step.arrays)
+    def _check(self) -> list[array]:
+        """Raise if the steps have no right gradients any more. Returns the recorded arrays, each once."""
+        arrays = list(dict.fromkeys(chain.from_iterable([step.arrays for step in self.launches])))
+        grad_binding.check(arrays)
         for step in self.launches:
             step.check()
         # Steps may read what others write when their turn comes.
-        _native.before_writes([a._grad for step in self.launches for a in step.arrays if a._grad is not None])
+        _native.before_writes([a._grad for a in arrays if a._grad is not None])
         self.keeper.check()
+        return arrays
 
     def _run_backwards(self, steps: Iterator[Any], *before: Callable[[Any], None]) -> None:
         """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
