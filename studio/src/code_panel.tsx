@@ -23,9 +23,10 @@ import type { Theme } from "./app";
 import { FindOutWhy } from "./banners";
 import { marks } from "./diagnostics";
 import { complete, hover } from "./kernel_language";
-import { getState, setState, typeText, useStudio } from "./studio";
+import { getState, notify, setState, typeText, useStudio } from "./studio";
 
 const REST = 300; // milliseconds without a key after which mistakes are shown
+const MOST_TEXT = 1 << 20; // characters of a kernel's text
 const fromServer = Annotation.define<boolean>();
 const readOnly = new Compartment();
 
@@ -72,6 +73,12 @@ function newEditor(parent: HTMLElement): EditorView {
           ...searchKeymap,
           { ...indentWithTab, key: "Mod-]" },
         ]),
+        EditorState.changeFilter.of((change) => {
+          const fits = change.newDoc.length <= MOST_TEXT || Boolean(change.annotation(fromServer));
+          if (!fits)
+            notify(`A text of more than ${MOST_TEXT} characters is not taken; the one before stays.`);
+          return fits;
+        }),
         EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           const node = getState().shownCode;

@@ -5,17 +5,24 @@ import * as THREE from "three";
 const VERTEX = `
 varying vec3 vPlace;
 varying vec3 vEye;
+varying float vDepth;
 void main() {
   vPlace = position + 0.5;
   vEye = (inverse(modelMatrix) * vec4(cameraPosition, 1.0)).xyz + 0.5;
-  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+  vec4 place = modelViewMatrix * vec4(position, 1.0);
+  vDepth = place.z;
+  gl_Position = projectionMatrix * place;
 }`;
 
 const FRAGMENT = `
+#include <packing>
 precision highp sampler3D;
 varying vec3 vPlace;
 varying vec3 vEye;
+varying float vDepth;
 uniform sampler3D grid;
+uniform highp sampler2D surfaces;
+uniform vec2 nearFar;
 uniform vec3 size;
 uniform vec3 tint;
 uniform float strength;
@@ -29,6 +36,9 @@ void main() {
   vec3 high = max(a, b);
   float from = max(max(low.x, max(low.y, low.z)), 0.0);
   float to = min(high.x, min(high.y, high.z));
+  float depth = texelFetch(surfaces, ivec2(gl_FragCoord.xy), 0).r;
+  float surface = perspectiveDepthToViewZ(depth, nearFar.x, nearFar.y);
+  to = min(to, length(vPlace - vEye) * surface / vDepth);
   if (to <= from) discard;
   float step = (to - from) / float(STEPS);
   float far = length(ray * size) * step;
@@ -59,6 +69,8 @@ export class Fog extends THREE.Mesh<THREE.BoxGeometry, THREE.ShaderMaterial> {
   constructor() {
     const uniforms = {
       grid: { value: null as THREE.Data3DTexture | null },
+      surfaces: { value: null as THREE.DepthTexture | null },
+      nearFar: { value: new THREE.Vector2(0.01, 1000) },
       size: { value: new THREE.Vector3(1, 1, 1) },
       tint: { value: new THREE.Color(1, 1, 1) },
       strength: { value: 1 },
@@ -72,6 +84,8 @@ export class Fog extends THREE.Mesh<THREE.BoxGeometry, THREE.ShaderMaterial> {
         uniforms,
         transparent: true,
         depthWrite: false,
+        depthTest: false, // the shader ends each ray at the surface that it meets
+        side: THREE.BackSide, // which a camera inside the box sees too
       }),
     );
     this.matrixAutoUpdate = this.frustumCulled = this.visible = false;
@@ -102,12 +116,10 @@ export class Fog extends THREE.Mesh<THREE.BoxGeometry, THREE.ShaderMaterial> {
     this.material.uniforms.glow.value = glow;
   }
 
-  /** Draws the far sides for a camera inside the box, and the near ones for others, which surfaces may hide. */
-  face(camera: THREE.Camera): void {
-    const eye = camera.position.clone().applyMatrix4(this.matrixWorld.clone().invert());
-    const isInside = Math.max(Math.abs(eye.x), Math.abs(eye.y), Math.abs(eye.z)) < 0.55;
-    this.material.side = isInside ? THREE.BackSide : THREE.FrontSide;
-    this.material.depthTest = !isInside;
+  /** Takes the depth of the surfaces that a camera sees. */
+  setDepth({ depthTexture }: THREE.WebGLRenderTarget, camera: THREE.PerspectiveCamera): void {
+    this.material.uniforms.surfaces.value = depthTexture;
+    this.material.uniforms.nearFar.value.set(camera.near, camera.far);
   }
 
   release(): void {

@@ -21,7 +21,7 @@ import { Icon } from "./icons";
 import { deleteSelection } from "./keys";
 import type { Port } from "./messages";
 import type { Wire } from "./palette";
-import { edit, setState, useStudio } from "./studio";
+import { edit, select, setState, shownGraph, useStudio } from "./studio";
 
 interface Props {
   theme: Theme;
@@ -41,8 +41,7 @@ const nodeTypes = { warp: memo(NodeView) };
 function GraphView({ theme, addNode }: Props) {
   const doc = useStudio((s) => s.doc);
   const selection = useStudio((s) => s.selection);
-  const [chosen, setChosen] = useState(0);
-  const graph = doc?.graphs[Math.min(chosen, doc.graphs.length - 1)];
+  const graph = useStudio(shownGraph);
   const [nodes, setNodes] = useState<FlowNode[]>([]);
   const [picked, setPicked] = useState<string[]>([]);
   const flow = useReactFlow();
@@ -136,17 +135,16 @@ function GraphView({ theme, addNode }: Props) {
     if (ops.length) edit("disconnect", ...ops);
   }
 
-  function select(ids: string[]) {
-    const kernel = graph?.nodes.find((node) => node.path === ids[0] && node.code !== null);
-    setState({ selection: ids, ...(kernel ? { shownCode: kernel.path } : {}) });
-  }
-
   return (
     <section className="graph" aria-label="Graph">
       {(doc?.graphs.length ?? 0) > 1 && (
-        <select aria-label="Graph" value={chosen} onChange={(event) => setChosen(Number(event.target.value))}>
-          {doc?.graphs.map((each, number) => (
-            <option key={each.path} value={number}>
+        <select
+          aria-label="Graph"
+          value={graph?.path}
+          onChange={(event) => setState({ graph: event.target.value, selection: [] })}
+        >
+          {doc?.graphs.map((each) => (
+            <option key={each.path} value={each.path}>
               {each.path}
             </option>
           ))}
@@ -200,6 +198,7 @@ function GraphView({ theme, addNode }: Props) {
             const focused = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node");
             if (focused?.dataset.id) select([focused.dataset.id]);
           }
+          if (event.key === "f" && !event.ctrlKey) flow.fitView({ padding: 0.15, maxZoom: 1 });
           if (event.key !== "Delete" && event.key !== "Backspace") return;
           event.preventDefault();
           if (picked.length) removeEdges(edges.filter((edge) => picked.includes(edge.id)));
@@ -251,6 +250,7 @@ function PortRow({ port, side }: { port: Port; side: "in" | "out" }) {
 function NodeView({ data, selected }: NodeProps<FlowNode>) {
   const { node, inputs, outputs } = data;
   const ms = useStudio((s) => s.ms[node.path]);
+  const alone = useStudio((s) => s.alone);
   const failed = useStudio((s) => s.failed[node.path]);
   const mistakes = useStudio((s) => s.kernels[node.path]?.diagnostics.length ?? 0);
   const bad =
@@ -274,6 +274,7 @@ function NodeView({ data, selected }: NodeProps<FlowNode>) {
         )}
       </header>
       <small>
+        {alone === node.path && "shown alone · "}
         {node.label}
         {node.enabled ? "" : " · muted"}
       </small>

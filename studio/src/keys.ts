@@ -1,5 +1,6 @@
 import { useEffect } from "react";
-import { edit, findNode, getState, send } from "./studio";
+import { prims } from "./pick";
+import { edit, findNode, getState, notify, send, setState } from "./studio";
 
 interface Actions {
   openCommands: () => void;
@@ -38,6 +39,15 @@ export function muteSelection(): void {
   if (ops.length) edit("mute", ...ops);
 }
 
+/** Lets the viewport draw the prims of the selected node alone, or everything again. */
+export function displaySelection(): void {
+  const { selection, alone, doc } = getState();
+  const [node] = selection;
+  if (!node || node === alone || !doc) return setState({ alone: null });
+  if (prims(doc, node).size) return setState({ alone: node });
+  notify(`${node.split("/").pop()} gives values to no prim, so there is nothing to display alone.`);
+}
+
 /** The keys of the page; the editor and the graph have more of their own. */
 export function useKeys(actions: Actions): void {
   useEffect(() => {
@@ -58,6 +68,7 @@ export function useKeys(actions: Actions): void {
       Backspace: deleteSelection,
       c: () => getState().selection.length && actions.connect(),
       m: muteSelection,
+      d: displaySelection,
       "?": actions.help,
     };
     function press(event: KeyboardEvent) {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { deleteSelection, muteSelection, step, togglePlay } from "./keys";
-import { allNodes, edit, getState, send, setState, useStudio } from "./studio";
+import { deleteSelection, displaySelection, muteSelection, step, togglePlay } from "./keys";
+import { allNodes, edit, getState, notify, select, send, setState, shownGraph, useStudio } from "./studio";
 import { candidates } from "./wires";
 
 export type PaletteKind = "commands" | "nodes" | "wires";
@@ -33,14 +33,15 @@ const COMMANDS: Entry[] = [
   { label: "Redo", about: "Ctrl+Shift+Z", run: () => send("redo") },
   { label: "Delete what is selected", about: "Delete", run: deleteSelection },
   { label: "Mute the selected node", about: "M", run: muteSelection },
+  { label: "Display the selected node alone, or everything", about: "D", run: displaySelection },
   { label: "Read the file again", about: "gives up unsaved edits", run: () => send("reload") },
 ];
 
 /** Adds a node beside the selected one. */
 function addNode(type: string, wire?: Wire): void {
   const state = getState();
-  const graph = state.doc?.graphs[0];
-  if (!graph) return;
+  const graph = shownGraph(state);
+  if (!graph) return notify("This scene has no graph yet. Choose Add a graph first.");
   const last = type.split(".").pop() ?? "node";
   const base = last[0].toLowerCase() + last.slice(1);
   const taken = new Set(graph.nodes.map((node) => node.name));
@@ -117,8 +118,7 @@ export function Palette({ kind, wire, close }: Props) {
       const nodes = allNodes(getState()).map((node) => ({
         label: `Go to ${node.name}`,
         about: node.label,
-        run: () =>
-          setState({ selection: [node.path], ...(node.code === null ? {} : { shownCode: node.path }) }),
+        run: () => select([node.path]),
       }));
       return [...COMMANDS, ...nodes];
     }

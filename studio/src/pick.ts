@@ -22,6 +22,7 @@ export function pickAt(view: SceneView, x: number, y: number): Pick | null {
   ray.params.Points.threshold = (PIXELS * distance) / view.pixelScale();
   let best: { distance: number; pick: Pick } | null = null;
   for (const [path, shape] of view.shapes) {
+    if (!shape.group.visible) continue;
     const hit = hitOf(ray, shape);
     if (hit && (!best || hit.distance < best.distance))
       best = { distance: hit.distance, pick: pickOf(path, shape, hit) };
@@ -46,8 +47,9 @@ function pickOf(path: string, shape: Shape, hit: THREE.Intersection): Pick {
   if (hit.object === shape.fog || !places) return { path, what: "prim", number: -1, count: 0, position: [] };
   const index = isPoint ? (hit.index ?? 0) : nearest(places, hit, shape.mesh);
   const position = [places.getX(index), places.getY(index), places.getZ(index)];
-  const number = isPoint ? (shape.numbers?.[index] ?? index) : index;
-  const count = isPoint && shape.numbers ? -1 : places.count;
+  const numbers = isPoint ? shape.numbers : shape.vertexNumbers;
+  const number = numbers?.[index] ?? index;
+  const count = numbers ? -1 : places.count;
   return { path, what: isPoint ? "point" : "vertex", number, count, position };
 }
 
@@ -63,13 +65,32 @@ function nearest(
   return corners[far.indexOf(Math.min(...far))];
 }
 
+const WRITER = /Write|Simulate|Deform|Create|Set/; // node types that write the prims they name
+
+/** Returns the prims that a node writes: by itself, or by the nodes that its outputs lead to. */
+export function prims(doc: Doc, path: string): Set<string> {
+  const nodes = doc.graphs.flatMap((graph) => graph.nodes);
+  const reached = new Set([path]);
+  for (const giver of reached) {
+    for (const node of nodes) {
+      if (node.ports.some((port) => port.sources.some((source) => source.startsWith(`${giver}.`))))
+        reached.add(node.path);
+    }
+  }
+  return new Set(nodes.filter((node) => reached.has(node.path) && WRITER.test(node.type)).flatMap(targets));
+}
+
+function targets(node: GraphNode): string[] {
+  return node.ports.flatMap((port) =>
+    port.type === "target" && Array.isArray(port.value) ? port.value : [],
+  );
+}
+
 /** Returns the node that gives a prim its values, and the output that has them: the source of the node that writes. */
 export function writerOf(doc: Doc, prim: string): { node: GraphNode; port: string } | null {
   const nodes = doc.graphs.flatMap((graph) => graph.nodes);
   for (const node of nodes) {
-    const targets = node.ports.flatMap((port) => (Array.isArray(port.value) ? port.value : []));
-    const isWriter = /Write|Simulate|Deform|Create|Set/.test(node.type) && targets.includes(prim);
-    if (!isWriter) continue;
+    if (!WRITER.test(node.type) || !targets(node).includes(prim)) continue;
     const [source] = node.ports.find((port) => port.name === "inputs:value")?.sources ?? [];
     const [path, port] = source ? source.split(".") : [];
     const giver = nodes.find((each) => each.path === path);

@@ -14,6 +14,8 @@ export interface Shape {
   fog: Fog;
   /** Of a part of a large cloud: the numbers of its points, in random order. */
   numbers: Int32Array | null;
+  /** Of a large mesh that is drawn coarser: the numbers of its vertices. */
+  vertexNumbers: Int32Array | null;
   hasNormals: boolean;
 }
 
@@ -52,6 +54,8 @@ export class SceneView {
   private movedAt = 0;
   private wasStill = true;
   private pointScale = { value: 1 };
+  private alone: Set<string> | null = null;
+  private depth: THREE.WebGLRenderTarget | null = null;
 
   constructor(private canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
@@ -72,6 +76,7 @@ export class SceneView {
   dispose(): void {
     this.renderer.setAnimationLoop(null);
     this.controls.dispose();
+    this.depth?.dispose();
     this.renderer.dispose();
   }
 
@@ -127,6 +132,7 @@ export class SceneView {
   box(): THREE.Box3 {
     const box = new THREE.Box3();
     for (const { group, mesh, points, fog } of this.shapes.values()) {
+      if (!group.visible) continue;
       group.updateMatrixWorld();
       if (fog.visible) box.expandByObject(fog);
       for (const { geometry } of [mesh, points]) {
@@ -141,6 +147,13 @@ export class SceneView {
   /** The pixels of a length 1 at a distance 1. */
   pixelScale(): number {
     return this.renderer.domElement.height / (2 * Math.tan((this.camera.fov * Math.PI) / 360));
+  }
+
+  /** Draws some prims alone, or all of them. */
+  showAlone(paths: Set<string> | null): void {
+    this.alone = paths;
+    for (const [path, { group }] of this.shapes) group.visible = !paths || paths.has(path);
+    this.isDirty = true;
   }
 
   /** Makes the next drawing happen, as after a change of the theme. */
@@ -178,6 +191,7 @@ export class SceneView {
     const known = this.shapes.get(path);
     if (known) return known;
     const shape = newShape(this.pointScale);
+    shape.group.visible = !this.alone || this.alone.has(path);
     this.shapes.set(path, shape);
     this.scene.add(shape.group);
     return shape;
@@ -204,6 +218,9 @@ export class SceneView {
       case "point_numbers":
         shape.numbers = data.length ? (data as Int32Array) : null;
         return;
+      case "vertex_numbers":
+        shape.vertexNumbers = data.length ? (data as Int32Array) : null;
+        return;
       case "vertices":
         return setAttribute(mesh.geometry, "position", data, 3);
       case "normals":
@@ -223,20 +240,42 @@ export class SceneView {
     }
   }
 
+  /** Draws how far the surfaces are, for fog in front of them. */
+  private drawDepth(): void {
+    const fogs = [...this.shapes.values()].filter(({ group, fog }) => group.visible && fog.visible);
+    if (!fogs.length) return;
+    this.depth ??= newDepth();
+    const { width, height } = this.canvas;
+    this.depth.setSize(width, height);
+    for (const { fog } of fogs) fog.visible = false;
+    this.renderer.setRenderTarget(this.depth);
+    this.renderer.clear();
+    this.renderer.render(this.scene, this.camera);
+    this.renderer.setRenderTarget(null);
+    for (const { fog } of fogs) {
+      fog.visible = true;
+      fog.setDepth(this.depth, this.camera);
+    }
+  }
+
   private draw(): void {
     const isStill = performance.now() - this.movedAt > 250;
     if (!this.isDirty && isStill === this.wasStill) return;
     this.isDirty = false;
     this.wasStill = isStill;
     this.pointScale.value = this.pixelScale();
-    for (const { points, numbers, fog } of this.shapes.values()) {
+    for (const { points, numbers } of this.shapes.values()) {
       if (numbers) points.geometry.setDrawRange(0, isStill ? Number.POSITIVE_INFINITY : MOVING_POINTS);
-      if (fog.visible) fog.face(this.camera);
     }
+    this.drawDepth();
     this.renderer.render(this.scene, this.camera);
     this.canvas.dataset.frame = String(this.frame);
     this.canvas.dataset.records = String(this.records);
   }
+}
+
+function newDepth(): THREE.WebGLRenderTarget {
+  return new THREE.WebGLRenderTarget(1, 1, { depthTexture: new THREE.DepthTexture(1, 1) });
 }
 
 function newShape(scale: { value: number }): Shape {
@@ -259,7 +298,7 @@ function newShape(scale: { value: number }): Shape {
   const fog = new Fog();
   group.matrixAutoUpdate = mesh.frustumCulled = points.frustumCulled = false;
   group.add(mesh, points, fog);
-  return { group, mesh, points, fog, numbers: null, hasNormals: false };
+  return { group, mesh, points, fog, numbers: null, vertexNumbers: null, hasNormals: false };
 }
 
 function setAttribute(

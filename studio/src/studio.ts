@@ -9,6 +9,7 @@ import type {
   Edit,
   EngineState,
   Found,
+  Graph,
   GraphNode,
   Kernel,
   KernelName,
@@ -50,6 +51,10 @@ export interface State {
   notice: string;
   selection: string[];
   shownCode: string | null;
+  /** The path of the graph that the panel shows; "" for the first one. */
+  graph: string;
+  /** The node whose prims alone the viewport draws. */
+  alone: string | null;
   /** What was clicked in the viewport, and the output of the selected node that has its values. */
   pick: (Pick & { port: string }) | null;
   rate: number;
@@ -79,6 +84,8 @@ let state: State = {
   notice: "",
   selection: [],
   shownCode: null,
+  graph: "",
+  alone: null,
   pick: null,
   rate: 0,
 };
@@ -210,7 +217,8 @@ const answers: Record<string, (message: Message) => void> = {
   others: (m) => setState({ others: m.open }),
   recover: (m) => setState({ recover: m.count }),
   reloaded: () => notify("The file has changed on disk, and was read again."),
-  fresh: () => setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], samples: null }),
+  fresh: () =>
+    setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], alone: null, samples: null }),
   stats: (m) => setState({ ms: m.ms, failed: m.failed }),
   rows: (m) => setState({ rows: m }),
   log: (m) => setState({ log: m.lines }),
@@ -230,18 +238,29 @@ function takeDoc(doc: Doc): void {
   const shown = state.shownCode;
   const shownCode = shown && shown in texts ? shown : (Object.keys(texts)[0] ?? null);
   const paths = new Set(nodes.map((node) => node.path));
-  setState({ doc, texts, shownCode, selection: state.selection.filter((path) => paths.has(path)) });
+  const alone = state.alone && paths.has(state.alone) ? state.alone : null;
+  setState({ doc, texts, shownCode, alone, selection: state.selection.filter((path) => paths.has(path)) });
   document.title = `${doc.edited ? "• " : ""}${doc.file.split("/").pop()} – Omni Warp Studio`;
 }
 
-const MOST_TEXT = 1 << 20; // characters of a kernel's text
+/** Selects nodes, and shows the text of the first one and its graph. */
+export function select(paths: string[]): void {
+  const graph = state.doc?.graphs.find((each) => each.nodes.some((node) => node.path === paths[0]));
+  const code = findNode(paths[0])?.code ?? null;
+  setState({
+    selection: paths,
+    ...(graph ? { graph: graph.path } : {}),
+    ...(code === null ? {} : { shownCode: paths[0] }),
+  });
+}
+
+/** Returns the graph that the panel shows. */
+export function shownGraph(current: State): Graph | undefined {
+  return current.doc?.graphs.find((graph) => graph.path === current.graph) ?? current.doc?.graphs[0];
+}
 
 /** Takes a text that the user has typed, and sends it. */
 export function typeText(node: string, text: string, run = false): void {
-  if (text.length > MOST_TEXT)
-    return notify(
-      `The text has more than ${MOST_TEXT} characters, so it is not taken; the last one runs on.`,
-    );
   const rev = (state.texts[node]?.rev ?? 0) + 1;
   setState({ texts: { ...state.texts, [node]: { text, rev } } });
   send("code", { node, text, rev, run });

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 import type { Theme } from "./app";
-import { type Pick, pickAt, writerOf } from "./pick";
+import { type Pick, pickAt, prims, writerOf } from "./pick";
 import { SceneView } from "./scene";
-import { getState, onFrame, setState, useStudio } from "./studio";
+import { onFrame, select, setState, useStudio } from "./studio";
 
 declare global {
   interface Window {
@@ -17,6 +17,8 @@ export function Viewport({ theme }: { theme: Theme }) {
   const timeline = useStudio((s) => s.timeline);
   const log = useStudio((s) => s.log);
   const pick = useStudio((s) => s.pick);
+  const alone = useStudio((s) => s.alone);
+  const doc = useStudio((s) => s.doc);
   const pressed = useRef([0, 0]);
 
   /** Shows what is below the mouse, and selects the node that gives its values. */
@@ -27,13 +29,9 @@ export function Viewport({ theme }: { theme: Theme }) {
     const across = (2 * (event.clientX - box.left)) / box.width - 1;
     const up = 1 - (2 * (event.clientY - box.top)) / box.height;
     const found = pickAt(view.current, across, up);
-    const doc = getState().doc;
     const writer = found && doc ? writerOf(doc, found.path) : null;
-    const code = writer?.node.code == null ? {} : { shownCode: writer.node.path };
-    setState({
-      pick: found && { ...found, port: writer?.port ?? "" },
-      ...(writer ? { selection: [writer.node.path], ...code } : {}),
-    });
+    setState({ pick: found && { ...found, port: writer?.port ?? "" } });
+    if (writer) select([writer.node.path]);
   }
 
   useEffect(() => {
@@ -62,6 +60,9 @@ export function Viewport({ theme }: { theme: Theme }) {
     };
   }, []);
   useEffect(() => {
+    view.current?.showAlone(alone && doc ? prims(doc, alone) : null);
+  }, [alone, doc]);
+  useEffect(() => {
     if (theme) view.current?.refresh();
   }, [theme]);
   return (
@@ -75,6 +76,11 @@ export function Viewport({ theme }: { theme: Theme }) {
       />
       {pick && <Picked pick={pick} />}
       <div className="corner">
+        {alone && (
+          <button type="button" onClick={() => setState({ alone: null })}>
+            Show everything, not {alone.split("/").pop()} alone
+          </button>
+        )}
         <button type="button" onClick={() => view.current?.fit()}>
           Fit
         </button>

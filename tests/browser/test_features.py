@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from pxr import Usd
 
 import omni.warp_core as wp
-from tests.studio_scenes import LIFT
+from tests.studio_scenes import LIFT, write_scene
 
 TICK = 1 / 24
 
@@ -190,3 +190,96 @@ def test_no_page_may_frame_a_studio_that_is_for_no_notebook(browser, studio):
             page.wait_for_timeout(50)
         assert any("frame-ancestors" in text for text in told)
         page.close()
+
+
+def test_a_key_displays_the_prims_of_one_node_alone(start, open_tab, tmp_path):
+    scene = write_scene(tmp_path / "scene.usda")
+    scene.write_text(scene.read_text() + '\ndef Cube "Block"\n{\n}\n')
+    tab = open_tab(start(scene))
+    tab.run()
+    shown = "[...omniStudio.shapes].filter(([, shape]) => shape.group.visible).map(([path]) => path).sort().join()"
+    tab.until(shown, "/Block,/Sheet")
+    tab.node("lift").click()
+    tab.page.keyboard.press("d")
+    tab.until(shown, "/Sheet")
+    expect(tab.node("lift")).to_contain_text("shown alone")
+    tab.page.keyboard.press("d")
+    tab.until(shown, "/Block,/Sheet")
+    tab.page.keyboard.press("d")
+    tab.until(shown, "/Sheet")
+    tab.page.get_by_role("button", name="Show everything").click()
+    tab.until(shown, "/Block,/Sheet")
+
+
+def test_nodes_go_to_the_graph_that_is_shown(start, open_tab, tmp_path):
+    scene = write_scene(tmp_path / "scene.usda")
+    scene.write_text(scene.read_text() + '\ndef OmniGraph "Second"\n{\n    token evaluator:type = "push"\n}\n')
+    tab = open_tab(start(scene))
+    tab.run()
+    tab.page.get_by_role("combobox", name="Graph").select_option("/Second")
+    tab.page.keyboard.press("Shift+A")
+    tab.page.get_by_role("combobox", name="Add a node").fill("read time")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator('.react-flow__node[data-id="/Second/readTime"]')).to_be_visible()
+    tab.page.keyboard.press("Control+k")
+    tab.page.get_by_role("combobox", name="Commands").fill("go to lift")
+    tab.page.keyboard.press("Enter")
+    expect(tab.node("lift")).to_be_visible()
+    expect(tab.page.get_by_role("combobox", name="Graph")).to_have_value("/Graph")
+
+
+MIDDLE = """depth => {
+  const view = omniStudio, {group} = view.shapes.get('/World/Sheet');
+  view.camera.position.set(0, 0, 40);
+  view.controls.target.set(0, 0, 0);
+  view.controls.update();
+  group.matrix.makeTranslation(0, 0, depth);
+  group.matrixWorldNeedsUpdate = true;
+  view.isDirty = true;
+  view.draw();
+  const gl = view.renderer.getContext(), pixel = new Uint8Array(4);
+  gl.readPixels(gl.drawingBufferWidth / 2, gl.drawingBufferHeight / 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+  return pixel[0] / (pixel[2] + 1);
+}"""
+
+
+def test_fog_is_drawn_over_the_part_that_lies_behind_it_alone(start, open_tab, tmp_path):
+    """A red sheet that moves back through the fog: it is purely red in front of the fog, and grey at its end."""
+    density = np.full((16, 16, 16), 0.05, np.float32)
+    wp.Volume.load_from_numpy(density, min_world=(-8, -8, -8)).save_to_nvdb(tmp_path / "fog.nvdb")
+    (tmp_path / "fog.usda").write_text(FOG)
+    tab = open_tab(start(tmp_path / "fog.usda"))
+    tab.until("window.omniStudio?.shapes.get('/World/Fog')?.fog.visible ?? false")
+    tab.until("window.omniStudio?.shapes.get('/World/Sheet')?.mesh.visible ?? false")
+    front, before, middle, behind = (tab.page.evaluate(MIDDLE, depth) for depth in (10, 6, 0, -10))
+    assert front > 1.05 * before > 1.1 * middle > 1.15 * behind
+
+
+FOG = """#usda 1.0
+(
+    defaultPrim = "World"
+    upAxis = "Y"
+)
+
+def Xform "World"
+{
+    def Volume "Fog"
+    {
+        rel field:density = </World/Fog/density>
+
+        def OpenVDBAsset "density"
+        {
+            token fieldName = "density"
+            asset filePath = @fog.nvdb@
+        }
+    }
+
+    def Mesh "Sheet"
+    {
+        int[] faceVertexCounts = [4]
+        int[] faceVertexIndices = [0, 1, 2, 3]
+        point3f[] points = [(-5, -5, 0), (5, -5, 0), (5, 5, 0), (-5, 5, 0)]
+        color3f[] primvars:displayColor = [(1, 0, 0)]
+    }
+}
+"""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.spatial
 from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
 import omni.warp_core as wp
@@ -112,3 +113,30 @@ def test_files_of_frames_replace_one_another(stage, tmp_path, monkeypatch):
     for frame in (1, 2, 3):
         display.attach(FrameFile("A", (("/A", "filePath"),), frame, ".nvdb", lambda path: open(path, "w").close()))
         assert len(os.listdir(tmp_path)) == 1
+
+
+def test_large_meshes_are_given_coarser_and_move_as_a_whole(stage, monkeypatch):
+    monkeypatch.setattr(module, "MOST_TRIANGLES", 500)
+    x, z = np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-1, 1, 60))
+    points = np.stack([x, 0.2 * np.sin(5 * x), z], axis=-1).reshape(-1, 3).astype(np.float32)
+    corner = (np.arange(59)[:, None] * 60 + np.arange(59)).reshape(-1)
+    quads = np.stack([corner, corner + 60, corner + 61, corner + 1], axis=-1)
+    mesh = UsdGeom.Mesh.Define(stage, "/Sheet")
+    mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points))
+    mesh.CreateFaceVertexCountsAttr([4] * len(quads))
+    mesh.CreateFaceVertexIndicesAttr(quads.reshape(-1).tolist())
+    mesh.CreateSubdivisionSchemeAttr("none")
+    display = Display(stage)
+    arrays = display.update(NOW).arrays["/Sheet"]
+    numbers, triangles = arrays["vertex_numbers"], arrays["triangles"]
+    assert 250 < len(triangles) <= 500 and triangles.max() < len(numbers)
+    np.testing.assert_array_equal(arrays["vertices"], points[numbers])
+    gaps, _ = scipy.spatial.cKDTree(points[numbers]).query(points)
+    assert gaps.max() < 0.3  # every part of the surface has a vertex near it
+    assert all(len({*corners}) == 3 for corners in triangles.tolist())
+    moved = points + np.float32([0, 3, 0])
+    display.set("/Sheet", "points", "point3f[]", Vt.Vec3fArray.FromNumpy(moved), 0.0)
+    changed = display.update(NOW).arrays["/Sheet"]
+    np.testing.assert_array_equal(changed["vertices"], moved[numbers])
+    assert "triangles" not in changed
+    assert display.warnings == [f"/Sheet has 6,962 triangles; the viewport draws it with {len(triangles):,}"]

@@ -21,10 +21,12 @@ from ..usd.pictures.drawables import GREY, Gatherer
 from ..usd.pictures.pieces import Piece
 from ..usd.stage import StageError
 from .dense_volumes import volume_arrays
+from .fewer_triangles import Part, fewer_triangles
 
 MOST_PRIMS = 20_000
 MOST_ELEMENTS = 1 << 24  # vertices that a page is given
 MOST_POINTS = 2_000_000  # of one prim that a page is given; of more points it gets a random part
+MOST_TRIANGLES = 2_000_000  # of one prim that a page is given; of more it gets a coarser mesh
 _FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors", "radii")
 
 
@@ -65,6 +67,7 @@ class Display(SampleLayer):
         self.stage = Usd.Stage.Open(root)
         self._gatherer = Gatherer(self.stage, self._warn)
         self._parts: dict[int, np.ndarray] = {}
+        self._mesh_parts: dict[str, Part] = {}
         self._own_files: dict[tuple[tuple[str, str], ...], str] = {}
         self._written = 0
         self._changed: set[str] = set()
@@ -178,7 +181,7 @@ class Display(SampleLayer):
             piece = None
         shape = self._shapes[path]
         new = {} if piece is None else dict([*_arrays(piece), *volume_arrays(piece.volumes)])
-        new = self._sparse(new)
+        new = self._coarse(path, self._sparse(new))
         if sum(len(array) for array in new.values()) > MOST_ELEMENTS:
             self._warn(f"{path} has more than {MOST_ELEMENTS} elements, and is not drawn")
             new = {}
@@ -199,6 +202,22 @@ class Display(SampleLayer):
         sparse = {n: a[part] if n.startswith("point") and len(a) == count else a for n, a in arrays.items()}
         grown = np.float32((count / MOST_POINTS) ** 0.5)  # covers about the same area
         return {**sparse, "radii": arrays["radii"][part] * grown, "point_numbers": part}
+
+    def _coarse(self, path: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Take fewer triangles of a mesh if there are too many; `vertex_numbers` says which vertices are left."""
+        triangles = arrays.get("triangles")
+        if triangles is None or len(triangles) <= MOST_TRIANGLES:
+            self._mesh_parts.pop(path, None)
+            return arrays
+        part, count = self._mesh_parts.get(path), len(arrays["vertices"])
+        if part is None or not np.array_equal(part.whole, triangles):
+            part = self._mesh_parts[path] = fewer_triangles(arrays["vertices"], triangles, MOST_TRIANGLES)
+            self._warn(f"{path} has {len(triangles):,} triangles; the viewport draws it with {len(part.triangles):,}")
+        left = {
+            n: a[part.vertices] if n in ("vertices", "normals", "colors") and len(a) == count else a
+            for n, a in arrays.items()
+        }
+        return {**left, "triangles": part.triangles, "vertex_numbers": part.vertices}
 
     def _warn(self, text: str) -> None:
         if text not in self.warnings:

@@ -29,7 +29,7 @@ from ..nodes.kernel.signature import ADDED, REMOVED, Change, Parameter, changes
 from ..nodes.live_session import NodeReport, Session, Settings, SettingsError
 from ..nodes.play import child_process
 from ..nodes.values.attribute_values import ValueTypeError
-from ..usd.stage import StageError, frame_rate
+from ..usd.stage import StageError, complaints, frame_rate, quiet
 from .display import Display
 from .editing.document import Patch, put
 from .editing.sample_scenes import new_layer
@@ -72,9 +72,12 @@ class Engine:
 
     def do_open(self, path: str, text: str, texts: dict[str, str], device: str) -> None:
         """Open a scene; the root layer is `text` unless that is "", and some nodes have other `texts`."""
-        opened = Usd.Stage.Open(path if os.path.exists(path) else new_layer(path))
-        if text and not opened.GetRootLayer().ImportFromString(text):
-            raise StageError(f"{path}: the edited scene cannot be read")
+        with quiet():
+            opened = Usd.Stage.Open(path if os.path.exists(path) else new_layer(path))
+            if text and not opened.GetRootLayer().ImportFromString(text):
+                raise StageError(f"{path}: the edited scene cannot be read")
+        for complaint in complaints(opened):
+            self.log.warning(os.path.basename(path), complaint)
         has_range = opened.HasAuthoredTimeCodeRange()
         settings = Settings(None if has_range else FRAMES, frame_rate(opened), device)
         self.session = Session.of(opened, settings, self.log, path)

@@ -91,7 +91,7 @@ def open_stage(path: str) -> Opened:
             raise StageError(f"{path}: USD reads only files whose path is text in UTF-8; rename it") from None
         if stage is None:
             raise StageError(f"{path}: not a USD stage that can be read")
-        return Opened(stage, _complaints(stage))
+        return Opened(stage, complaints(stage))
 
 
 def frame_rate(stage: Usd.Stage) -> float:
@@ -132,7 +132,7 @@ def _frame(stage: Usd.Stage, name: str, code: float, scale: float) -> int:
     )
 
 
-def _complaints(stage: Usd.Stage) -> list[str]:
+def complaints(stage: Usd.Stage) -> list[str]:
     """Layers and assets that are not there, and other trouble of composition, one line each."""
     found: list[str] = []
     for error in stage.GetCompositionErrors() if hasattr(stage, "GetCompositionErrors") else []:
