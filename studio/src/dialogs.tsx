@@ -41,15 +41,21 @@ export function Dialog({ title, wide, close, children }: Props) {
   );
 }
 
+// `python -m tools.studio_pictures samples` makes them.
+const PICTURES = import.meta.glob<string>("./samples/*.jpg", { eager: true, import: "default" });
+
 /** Sample scenes to begin with, shown while a new scene is empty. */
 export function Gallery() {
   const samples = useStudio((s) => s.samples);
   if (!samples) return null;
   const close = () => setState({ samples: null });
   return (
-    <Dialog title="Begin with" close={close}>
+    <Dialog title="Begin with" wide close={close}>
       <div className="gallery">
         <button type="button" onClick={close}>
+          <span className="nothing" aria-hidden="true">
+            +
+          </span>
           <b>Empty scene</b>
           <span className="dim">A graph without nodes. Shift+A adds the first one.</span>
         </button>
@@ -62,6 +68,7 @@ export function Gallery() {
               send("sample", { name });
             }}
           >
+            <img src={PICTURES[`./samples/${name}.jpg`]} alt="" />
             <b>{name}</b>
             <span className="dim">{about}</span>
           </button>
