@@ -56,10 +56,8 @@ def run(page: Page, node: str) -> None:
 
 
 def save(page: Page, name: str) -> None:
-    """Write what the page shows, with 256 colors: the file is a third as large."""
-    path = IMAGES / f"studio-{name}.png"
-    page.screenshot(path=path)
-    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
+    """Write what the page shows."""
+    page.screenshot(path=IMAGES / f"studio-{name}.png")
 
 
 def take_gallery(browser: Any) -> None:
@@ -88,6 +86,7 @@ def take_mistake(browser: Any) -> None:
         page.keyboard.press("Enter")
         page.keyboard.press("Escape")
         page.keyboard.insert_text("sqroot(x")
+        page.keyboard.press("Escape")  # closes the list of names
         mark = page.locator(".cm-lintRange-error")
         mark.wait_for()
         page.mouse.move(600, 600)

@@ -150,7 +150,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
             aria-selected={path === node}
             onClick={() => setState({ shownCode: path, selection: [path] })}
           >
-            {path.split("/").pop()}
+            {shortName(path, Object.keys(texts))}
             {(kernels[path]?.diagnostics.length ?? 0) > 0 && (
               <span className="dot error" title="has mistakes" />
             )}
@@ -161,6 +161,13 @@ export function CodePanel({ theme }: { theme: Theme }) {
       <Status waitsForConsent={waitsForConsent} />
     </section>
   );
+}
+
+/** The name of a node, with that of its graph where nodes of two graphs have the same. */
+function shortName(path: string, all: string[]): string {
+  const name = path.split("/").pop() ?? path;
+  const isShared = all.filter((each) => each.endsWith(`/${name}`)).length > 1;
+  return isShared ? path.split("/").slice(-2).join("/") : name;
 }
 
 /** The first line of a message, and the values that a checked run tells. */
@@ -174,6 +181,7 @@ function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
   const kernel = useStudio((s) => (node ? s.kernels[node] : undefined));
   const text = useStudio((s) => (node ? s.texts[node] : undefined));
   const why = useStudio((s) => s.found);
+  const failed = useStudio((s) => (node ? s.failed[node] : undefined));
   if (!node)
     return <p className="status dim">No node of this scene has a text. Add a Kernel node with Shift+A.</p>;
   if (waitsForConsent) return <p className="status warning">Waits for your consent</p>;
@@ -208,6 +216,7 @@ function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
       </p>
     );
   }
+  if (failed) return <p className="status error">{told(failed)}</p>;
   const { compile_ms = 0, kernel_ms = 0, dims = [] } = kernel?.status ?? {};
   return (
     <p className="status good" role="status">

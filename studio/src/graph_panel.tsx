@@ -19,7 +19,7 @@ import type { Theme } from "./app";
 import { edgesOf, type FlowNode, isLarge, nodesOf, split } from "./graph_model";
 import { Icon } from "./icons";
 import { deleteSelection } from "./keys";
-import type { Port } from "./messages";
+import type { Graph, Port } from "./messages";
 import type { Wire } from "./palette";
 import { edit, select, setState, shownGraph, useStudio } from "./studio";
 
@@ -42,6 +42,7 @@ function GraphView({ theme, addNode }: Props) {
   const doc = useStudio((s) => s.doc);
   const selection = useStudio((s) => s.selection);
   const graph = useStudio(shownGraph);
+  const failed = useStudio((s) => s.failed);
   const [nodes, setNodes] = useState<FlowNode[]>([]);
   const [picked, setPicked] = useState<string[]>([]);
   const flow = useReactFlow();
@@ -146,6 +147,7 @@ function GraphView({ theme, addNode }: Props) {
           {doc?.graphs.map((each) => (
             <option key={each.path} value={each.path}>
               {each.path}
+              {troubles(each, failed)}
             </option>
           ))}
         </select>
@@ -212,6 +214,12 @@ function GraphView({ theme, addNode }: Props) {
       </ReactFlow>
     </section>
   );
+}
+
+/** Tells how many nodes of a graph failed. */
+function troubles(graph: Graph, failed: Record<string, string>): string {
+  const count = graph.nodes.filter((node) => failed[node.path]).length;
+  return count ? ` · ${count} failed` : "";
 }
 
 /** The wire that lies below the middle of a node without wires. */

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Theme } from "./app";
 import { type Pick, pickAt, prims, writerOf } from "./pick";
 import { SceneView } from "./scene";
@@ -19,6 +19,8 @@ export function Viewport({ theme }: { theme: Theme }) {
   const pick = useStudio((s) => s.pick);
   const alone = useStudio((s) => s.alone);
   const doc = useStudio((s) => s.doc);
+  const waits = useStudio((s) => s.consent.length > 0);
+  const [isEmpty, setIsEmpty] = useState(false);
   const pressed = useRef([0, 0]);
 
   /** Shows what is below the mouse, and selects the node that gives its values. */
@@ -38,7 +40,10 @@ export function Viewport({ theme }: { theme: Theme }) {
     if (!canvas.current?.parentElement) return;
     const own = new SceneView(canvas.current);
     view.current = window.omniStudio = own;
-    onFrame((record) => own.take(record));
+    onFrame((record) => {
+      own.take(record);
+      setIsEmpty(own.shapes.size === 0);
+    });
     const sizes = new ResizeObserver(([entry]) =>
       own.resize(entry.contentRect.width, entry.contentRect.height),
     );
@@ -74,6 +79,11 @@ export function Viewport({ theme }: { theme: Theme }) {
         }}
         onClick={choose}
       />
+      {isEmpty && (
+        <p className="nothing dim">
+          {waits ? "There is nothing to draw until the kernels run." : "The scene has nothing to draw yet."}
+        </p>
+      )}
       {pick && <Picked pick={pick} />}
       <div className="corner">
         {alone && (
