@@ -65,6 +65,7 @@ def test_from_an_empty_scene_to_a_saved_one(start, open_tab, tmp_path):
     tab = open_tab(start(None, tmp_path))
     page = tab.page
     page.get_by_role("button", name="Empty scene").click()
+    expect(page.get_by_text("The scene has nothing to draw yet.")).to_be_visible()
 
     def add(words):
         page.keyboard.press("Shift+A")

@@ -139,3 +139,19 @@ def test_an_engine_that_the_system_kills_is_started_again(tab, studio):
     tab.page.get_by_role("button", name="Run it again").click()
     set_height(tab, 3)
     tab.until_top(3 + TICK)
+
+
+def test_a_scene_of_two_graphs_tells_which_one_has_trouble(start, open_tab, tmp_path):
+    scene = write_scene(tmp_path / "scene.usda")
+    text = scene.read_text()
+    second = text[text.index('def OmniGraph "Graph"') :].replace("/Graph/", "/Second/").replace('"Graph"', '"Second"')
+    scene.write_text(f"{text}\n{second.replace('nodes.ReadTime', 'nodes.ReadTimes')}")
+    tab = open_tab(start(scene))
+    tab.page.get_by_role("button", name="Run now").click()
+    expect(tab.page.locator(".tabs").first.get_by_role("tab")).to_have_text(["Graph/lift", "Second/lift"])
+    choice = tab.page.get_by_role("combobox", name="Graph")
+    expect(choice.locator("option")).to_have_text(["/Graph", "/Second · 3 failed"])
+    choice.select_option("/Second")
+    tab.page.locator('.react-flow__node[data-id="/Second/lift"]').click()
+    expect(tab.page.locator(".status.error")).to_contain_text("/Second/clock is of the unknown type")
+    assert tab.serious() == []
