@@ -180,6 +180,10 @@ MISTAKES = {
     "scale has the shape (2,)": lambda s: wp.usd.write_transform(s, "/W", wp.transform_identity(), (1.0, 2.0)),
     "scale has the shape ()": lambda s: wp.usd.write_transform(s, "/W", wp.transform_identity(), 2.0),
     "transform has 9 numbers": lambda s: wp.usd.write_transform(s, "/World", np.eye(3)),
+    "the last row of transform is [5.0, 6.0, 7.0, 1.0]: the matrix is for row vectors": (
+        lambda s: wp.usd.write_transform(s, "/World", np.array(Gf.Matrix4d().SetTranslate((5, 6, 7))))
+    ),
+    "widths has 2 numbers, and 1 or 4 would fit": lambda s: wp.usd.write_points(s, "/W", TETRA, widths=[1, 2]),
     "USD has no type for arrays of float32 with elements of shape (5,)": (
         lambda s: wp.usd.write_mesh(s, "/World/M", TETRA, [0, 1, 2], primvars={"x": np.zeros((4, 5), np.float32)})
     ),
@@ -191,6 +195,34 @@ def test_mistakes_are_named(stage, message):
     with pytest.raises((ValueError, wp.usd.StageError)) as caught:
         MISTAKES[message](stage)
     assert message in str(caught.value)
+
+
+def test_a_mesh_over_a_moving_one_of_a_reference(stage, tmp_path):
+    there = Usd.Stage.CreateNew(str(tmp_path / "moving.usda"))
+    quad = UsdGeom.Mesh.Define(there, "/M")
+    there.SetDefaultPrim(quad.GetPrim())
+    for time in (1.0, 10.0):
+        quad.CreatePointsAttr().Set([(0, 0, time), (1, 0, 0), (1, 1, 0), (0, 1, 0)], time)
+    quad.CreateFaceVertexCountsAttr([4])
+    quad.CreateFaceVertexIndicesAttr([0, 1, 2, 3])
+    there.Save()
+    prim = stage.DefinePrim("/World/M")
+    prim.GetReferences().AddReference(str(tmp_path / "moving.usda"))
+    for time in range(2, 6):
+        wp.usd.write_mesh(stage, "/World/M", [(0, 0, time), (1, 0, 0), (0, 1, 0)], [0, 1, 2], time=time)
+    for time in (1, 2, 3.5, 5, 9, 10, 20):  # samples of the reference are hidden, and those of its topology with them
+        assert wp.usd.read_mesh(prim, time).indices.list() == [0, 1, 2]
+    assert prim.GetAttribute("faceVertexCounts").GetTimeSamples() == [2.0]
+
+
+def test_a_layer_in_memory_is_not_lost_in_silence(stage, tmp_path):
+    edits = Sdf.Layer.CreateAnonymous("edits.usda")
+    stage.GetRootLayer().subLayerPaths.append(edits.identifier)
+    stage.SetEditTarget(edits)
+    wp.usd.write_points(stage, "/World/P", TETRA)
+    with pytest.raises(wp.usd.OutputError, match=r"saved\.usda: the stage includes anon:.*edits\.usda, which is only in"):
+        wp.usd.save(stage, tmp_path / "saved.usda")
+    assert not (tmp_path / "saved.usda").exists()
 
 
 def test_a_primvar_keeps_its_interpolation_over_time(stage):
@@ -282,6 +314,14 @@ def test_transforms(stage):
     assert np.allclose(to_world(stage, "/World/Other"), matrix, atol=1e-6)
     with pytest.raises(wp.usd.StageError, match=r"/World/Other has the operations xformOp:transform"):
         wp.usd.write_transform(stage, "/World/Other", wp.transform_identity())
+
+
+@pytest.mark.parametrize("kind", [Gf.Matrix4d, Gf.Matrix4f])
+def test_matrices_of_pxr_are_for_row_vectors(stage, kind):
+    given = kind(Gf.Matrix4d(Gf.Rotation((0, 0, 1), 30), (5, 6, 7)))
+    prim = wp.usd.write_transform(stage, "/World/Moved", given)
+    written = UsdGeom.Xformable(prim).GetLocalTransformation()
+    assert written == Gf.Matrix4d(given) and written.ExtractTranslation() == (5, 6, 7)
 
 
 @pytest.mark.parametrize("kind", [tuple, list, np.array, lambda factors: wp.vec3(*factors)])

@@ -98,7 +98,8 @@ def set_value(attribute: Usd.Attribute, values: Any, time: Usd.TimeCode) -> None
 def set_held(attribute: Usd.Attribute, values: np.ndarray, time: Usd.TimeCode, driver: Usd.Attribute) -> None:
     """Write a value that mostly stays the same over time, only where it changes.
 
-    Samples of `driver` at later times go with the value that held until now; it is written at the first of them.
+    Samples of `driver` at later times go with the value that held until now; it is written at the first of them. The
+    sample of `driver` at this time is written before, as it hides those of weaker layers.
     """
     if time.IsDefault():
         set_value(attribute, values, time)

@@ -67,6 +67,7 @@ def write_mesh(
         mesh.CreateOrientationAttr(UsdGeom.Tokens.rightHanded)
         if mesh.GetHoleIndicesAttr().HasAuthoredValue():  # numbers of faces that are replaced
             mesh.GetHoleIndicesAttr().Block()
+        _set_points(mesh, positions, velocities, at)
         set_held(mesh.CreateFaceVertexCountsAttr(), faces, at, mesh.GetPointsAttr())
         set_held(mesh.CreateFaceVertexIndicesAttr(), corners, at, mesh.GetPointsAttr())
         sizes = {
@@ -75,7 +76,6 @@ def write_mesh(
             "uniform": len(faces),
             "varying": len(positions),
         }
-        _set_points(mesh, positions, velocities, at)
         named = {"normals": normals, "st": uvs, "displayColor": colors}
         set_primvars(mesh, {**named, **(primvars or {})}, sizes, at)
     return mesh.GetPrim()
@@ -169,7 +169,8 @@ def write_points(
 def _widths(widths: Any, counts: Mapping[str, int]) -> np.ndarray:
     values = host_values(widths, "widths", np.float32).reshape(-1)
     if len(values) not in (1, *counts.values()):
-        raise ValueError(f"widths has {len(values)} numbers; the counts that fit are 1, {set(counts.values())}")
+        fitting = " or ".join(str(count) for count in sorted({1, *counts.values()}))
+        raise ValueError(f"widths has {len(values)} numbers, and {fitting} would fit")
     return values
 
 
@@ -243,8 +244,8 @@ def write_curves(
     with authored(stage, path, UsdGeom.BasisCurves) as curves:
         curves.CreateTypeAttr(UsdGeom.Tokens.linear)
         curves.CreateWrapAttr(UsdGeom.Tokens.nonperiodic)
-        set_held(curves.CreateCurveVertexCountsAttr(), np.diff(first), at, curves.GetPointsAttr())
         _set_points(curves, positions, velocities, at, 0.0 if diameters is None else diameters / 2)
+        set_held(curves.CreateCurveVertexCountsAttr(), np.diff(first), at, curves.GetPointsAttr())
         if diameters is not None:
             _set_widths(curves, diameters, len(positions), at)
         sizes = {"vertex": len(positions), "uniform": len(first) - 1}

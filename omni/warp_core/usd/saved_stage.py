@@ -21,10 +21,12 @@ def save(stage: Usd.Stage, path: str | os.PathLike[str]) -> None:
         path: Name of the file: `.usdc` (binary), `.usda` (text) or `.usd` (binary). An existing file is replaced.
 
     Raises:
-        OutputError: The name or the folder does not fit, or the file cannot be written.
+        OutputError: The name or the folder does not fit, the stage includes a layer that is in no file, or the file
+            cannot be written.
     """
     target = os.fspath(path)
     require_writable(target)
+    _require_files(target, stage.GetRootLayer())
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.TransferContent(stage.GetRootLayer())
     _move_assets(layer, stage.GetRootLayer(), os.path.dirname(os.path.abspath(target)))
@@ -32,6 +34,16 @@ def save(stage: Usd.Stage, path: str | os.PathLike[str]) -> None:
         if not layer.Export(unfinished.path):
             raise OutputError(f"{target}: cannot be written")
         unfinished.commit()
+
+
+def _require_files(target: str, layer: Sdf.Layer) -> None:
+    """Raise OutputError for a layer that includes one which only this process has."""
+    for included in layer.GetCompositionAssetDependencies():
+        if Sdf.Layer.IsAnonymousLayerIdentifier(included):
+            raise OutputError(
+                f"{target}: the stage includes {included}, which is only in memory, so the file would lack it. Save that "
+                "layer to a file and include the file, or write all in one: stage.Flatten().Export(path)"
+            )
 
 
 def _move_assets(layer: Sdf.Layer, source: Sdf.Layer, folder: str) -> None:

@@ -28,7 +28,8 @@ def write_transform(
     Args:
         stage: The stage.
         path: Path of the prim; an Xform is made where the stage has none.
-        transform: A `wp.transform`, or a matrix for column vectors: `wp.mat44` or 4 x 4 numbers.
+        transform: A `wp.transform`, a `Gf.Matrix4d` of pxr, or a matrix for column vectors: `wp.mat44` or 4 x 4
+            numbers.
         scale: Three factors that are applied first, beside a `wp.transform`.
         time: The time code; None for the default value.
 
@@ -37,7 +38,7 @@ def write_transform(
 
     Raises:
         StageError: The prim has no transform, or has operations of another kind.
-        ValueError: The transform is not a 4x4 matrix.
+        ValueError: The transform is not a 4x4 matrix, or one for row vectors.
 
     >>> from pxr import Usd
     >>> stage = Usd.Stage.CreateInMemory()
@@ -68,10 +69,23 @@ def _operations(transform: Any, scale: Sequence[float] | None) -> Iterator[tuple
         return
     if scale is not None:
         raise ValueError("scale goes with a wp.transform; multiply it into the matrix")
+    yield "xformOp:transform", UsdGeom.XformOp.TypeTransform, _row_matrix(transform)
+
+
+def _row_matrix(transform: Any) -> Gf.Matrix4d:
+    """Return a matrix as USD has it, for row vectors. Raises ValueError."""
+    if isinstance(transform, (Gf.Matrix4d, Gf.Matrix4f)):
+        return Gf.Matrix4d(transform)
     numbers = np.asarray(transform, np.float64)
     if numbers.size != 16:
         raise ValueError(f"transform has {numbers.size} numbers; a wp.transform or 4 x 4 numbers are needed")
-    yield "xformOp:transform", UsdGeom.XformOp.TypeTransform, row_matrix(numbers.reshape(4, 4))
+    matrix = numbers.reshape(4, 4)
+    if matrix[3, :3].any() and not matrix[:3, 3].any():
+        raise ValueError(
+            f"the last row of transform is {matrix[3].tolist()}: the matrix is for row vectors. Pass its transpose, or a "
+            "Gf.Matrix4d"
+        )
+    return row_matrix(matrix)
 
 
 def _operation(xformable: UsdGeom.Xformable, names: list[str], place: int, kind: Any) -> UsdGeom.XformOp:
