@@ -377,6 +377,50 @@ def test_outputs_no_parameter_writes_are_warned_of(make_scene, play):
     assert result.log.warnings == ["/G/kernel: no parameter of `lift` writes outputs:ou"]
 
 
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        (
+            kernel(
+                "@wp.kernel\ndef lift(points: wp.array(dtype=wp.vec3)):\n    points[wp.tid()] *= 2.0", PLAIN_ATTRIBUTES
+            ),
+            "no parameter of `lift` writes outputs:out, so nothing would leave the node",
+        ),
+        (
+            kernel(PLAIN, PLAIN_ATTRIBUTES).replace("inputs:codeStr", "inputs:code"),
+            "no parameter of `compute` writes outputs:out, so nothing would leave the node; is inputs:codeStr set?",
+        ),
+        (
+            kernel(PLAIN, PLAIN_ATTRIBUTES.replace('token inputs:dimSource = "points"', "int inputs:dim1 = -5")),
+            "inputs:dim1 is -5; set the number of threads, or leave it out (-1)",
+        ),
+        (
+            kernel(PLAIN, PLAIN_ATTRIBUTES.replace("/G/read.outputs:value", "/World/Mesh.points")),
+            "/World/Mesh.points, which is an attribute of a prim, not of a node; read it with",
+        ),
+    ],
+)
+def test_a_node_that_would_empty_a_mesh_is_refused(make_scene, play, node, message):
+    result = play(make_scene(READ + node + write("/G/kernel.outputs:out")))
+    assert message in result.log.errors[0]
+    assert not result.target.exists(), "nothing is written"
+
+
+@pytest.mark.parametrize(
+    ("companions", "message"),
+    [
+        ("", "for a wp.Mesh add inputs:at:points and inputs:at:faceVertexIndices, for a wp.HashGrid add inputs:at:points "),
+        ("custom point3f[] inputs:at:points\n    custom int[] inputs:at:faceVertexCounts",
+         "; for a wp.Mesh add inputs:at:faceVertexIndices, for a wp.HashGrid add inputs:at:radius"),
+        ('custom token inputs:at:file = "gone.nvdb"', "inputs:at:file: "),
+    ],
+)  # fmt: skip
+def test_structures_name_the_inputs_that_lack(make_scene, play, companions, message):
+    text = "@wp.kernel\ndef lift(at: wp.uint64, out: wp.array(dtype=wp.vec3)):\n    out[wp.tid()] = wp.vec3(float(at))"
+    attributes = f"    custom int inputs:dim1 = 2\n    {companions}\n    custom point3f[] outputs:out\n"
+    assert message in play(make_scene(kernel(text, attributes))).log.errors[0]
+
+
 def test_debug_mode_names_the_thread(make_scene, play):
     code = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i + 1] = 1.0\n"
     attributes = "custom int inputs:dim1 = 4\ncustom float[] outputs:x"

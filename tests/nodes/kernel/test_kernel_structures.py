@@ -87,7 +87,9 @@ def test_a_hash_grid_of_points(make_scene, play, device):
     errors = dict(text.split(": ", 1) for text in result.log.errors)
     assert sorted(errors) == ["/G/missing", "/G/negative", "/G/none"]
     assert "the hash grid of parameter `grid` cannot be made: radius" in errors["/G/negative"]
-    assert "has the array 'y'" in errors["/G/missing"] and "for a wp.HashGrid inputs:grid:points" in errors["/G/none"]
+    assert (
+        "has the array 'y'" in errors["/G/missing"] and "for a wp.HashGrid add inputs:grid:points" in errors["/G/none"]
+    )
 
 
 MOVE = (
@@ -136,7 +138,7 @@ def test_a_volume_from_a_file_beside_the_scene(make_scene, play, tmp_path, capsy
     wanted = [dense[1, 2, 3], (dense[2, 0, 1] + dense[3, 0, 1]) / 2, 0.5]
     assert np.allclose(value(result, "/G/kernel.outputs:found"), wanted, atol=1e-6)
     errors = dict(text.split(": ", 1) for text in result.log.errors)
-    assert sorted(errors) == ["/G/broken", "/G/computed", "/G/gone"]
+    assert sorted(errors) == ["/G/broken", "/G/computed", "/G/gone", "/G/maker"]
     assert "No such file" in errors["/G/gone"] and "is computed by /G/maker.outputs:x" in errors["/G/computed"]
     console.ask_consent("scene.usda", result.player.codes)
     assert f"reads {tmp_path / 'smoke.nvdb'}" in capsys.readouterr().err

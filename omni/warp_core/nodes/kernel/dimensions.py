@@ -70,7 +70,10 @@ def _explicit(values: NodeValues) -> tuple[int, ...]:
     if UNSET in dims:
         name = names[dims.index(UNSET)]
         raise GraphError(f"inputs:{name} is not set; a launch with {len(dims)} dimensions needs {_listed(names)}")
-    return tuple(max(0, n) for n in dims)
+    for name, n in zip(names, dims, strict=True):
+        if n < 0:
+            raise GraphError(f"inputs:{name} is {n}; set the number of threads, or leave it out ({UNSET})")
+    return tuple(dims)
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -27,21 +27,30 @@ from .node_values import NodeValues
 from .placement import placed_numbers
 
 MESH, GRID, VOLUME = "mesh", "hash grid", "volume"
+_CLASSES = {MESH: "wp.Mesh", GRID: "wp.HashGrid", VOLUME: "wp.Volume"}
 _NEEDED = {MESH: ("points", "faceVertexIndices"), GRID: ("points", "radius"), VOLUME: ("file",)}
 _POINTS, _INTS = parse("pointf[3][]"), parse("int[]")
 Arrays = Callable[[str], Any]  # gives the memory of an array by its name
 _LARGEST_FILE = 1 << 32  # bytes
 _MOST_CELLS = 128  # along an axis of a grid whose number of cells nothing sets
-HINT = (
-    "; for a wp.Mesh add inputs:{0}:points, inputs:{0}:faceVertexCounts and inputs:{0}:faceVertexIndices, for a "
-    "wp.HashGrid inputs:{0}:points and inputs:{0}:radius, for a wp.Volume inputs:{0}:file"
-)
 
 
 def kind_of(name: str, inputs: Mapping[str, AttributeType]) -> str:
     """Return which structure the companions of a parameter make, "" for none."""
     fitting = (kind for kind, needed in _NEEDED.items() if all(f"{name}_{what}" in inputs for what in needed))
     return next(fitting, "")
+
+
+def hint(name: str, inputs: Mapping[str, AttributeType]) -> str:
+    """Return which inputs a parameter needs to be the id of a structure, those that are there left out."""
+    begun = {kind: [what for what in needed if f"{name}_{what}" not in inputs] for kind, needed in _NEEDED.items()}
+    most = max(len(_NEEDED[kind]) - len(missing) for kind, missing in begun.items())
+    fitting = {k: missing for k, missing in begun.items() if len(_NEEDED[k]) - len(missing) == most}
+    ways = (
+        f"for a {_CLASSES[kind]} add " + " and ".join(f"inputs:{name}:{what}" for what in missing)
+        for kind, missing in fitting.items()
+    )
+    return "; " + ", ".join(ways)
 
 
 @dataclass
@@ -119,7 +128,10 @@ class Structures:
         path = _file(values, f"{name}_file")
         held = self._held.get(name)
         if held is None or held.made_of != (path,):
-            data = code_file.read_bytes(path, _LARGEST_FILE)
+            try:
+                data = code_file.read_bytes(path, _LARGEST_FILE)
+            except GraphError as error:
+                raise GraphError(f"inputs:{name}:file: {error}") from None
             if device != "cpu":
                 values.timing.count_upload()
             load = wp.Volume.load_from_vdb if path.lower().endswith(".vdb") else wp.Volume.load_from_nvdb

@@ -122,7 +122,10 @@ def _shared(program: Program) -> Program:
     names = {b.name for b in everything}
     unused = [n for n in program.request.attributes.outputs if n not in names and not is_companion(n, names)]
     if unused:
-        program.warnings.append(f"no parameter of {program.name} writes outputs:{', outputs:'.join(unused)}")
+        text = f"no parameter of {program.name} writes outputs:{', outputs:'.join(unused)}"
+        if len(unused) == len(program.request.attributes.outputs):
+            raise GraphError(f"{text}, so nothing would leave the node" + "; is inputs:codeStr set?" * (not everything))
+        program.warnings.append(text)
     inputs = program.request.attributes.inputs
     read_only = {b.name for b in everything if b.source and not b.target and not b.state}
     for name in sorted(n for n in read_only if f"{n}_length" in inputs and f"{n}_length" not in names):

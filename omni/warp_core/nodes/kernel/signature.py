@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ...lang import types as kt
 from ..values.attribute_types import AttributeType
-from .kernel_structures import HINT, kind_of
+from .kernel_structures import hint, kind_of
 from .kernel_types import element_type, fits, spelled, usd_type
 
 ADDED, REMOVED, RETYPED, KEPT = "added", "removed", "retyped", "kept"
@@ -104,7 +104,7 @@ def _of_parameter(parameter: Parameter, ports: Mapping[str, Mapping[str, Attribu
     if not found:
         port = "outputs" if parameter.is_written and isinstance(parameter.type, kt.Array) else "inputs"
         reason = f"parameter `{name}` ({spelled(parameter.type)}) has no attribute inputs:{name} or outputs:{name}"
-        reason += HINT.format(name) if parameter.type is kt.U64 else ""
+        reason += hint(name, ports["inputs"]) if parameter.type is kt.U64 else ""
         return [Change(ADDED, f"{port}:{name}", "", wanted, reason)]
     return found
 

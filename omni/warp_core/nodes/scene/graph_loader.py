@@ -21,7 +21,7 @@ from ..graph.attribute import Attribute, arriving, type_words
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import MODES, STAGES, Graph, Host, Instance, Node
 from ..ogn.ogn_spec import PORTS, NodeSpec
-from ..stock.node_registry import Registry
+from ..stock.node_registry import KERNEL, Registry
 from ..values.attribute_types import ANY, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
@@ -118,6 +118,10 @@ def _outermost_graph(
     for prim, path, depth in _prims_below(top):
         kind = prim.GetTypeName()
         if kind != "OmniGraphNode" and kind != "OmniGraph":
+            if prim.HasAttribute("node:type"):
+                host.log.warning(
+                    path, f'is {kind or "of no type"} and never runs: write def OmniGraphNode "{prim.GetName()}"'
+                )
             continue
         while inside and inside[-1][0] >= depth:
             inside.pop()
@@ -240,7 +244,11 @@ def _value(prim: Usd.Prim, names: list[str], name: str, kind: type) -> Any:
 def _tell_unknown(node: Node, registry: Registry) -> None:
     log = node.host.log
     near = registry.nearest(node.type_name) if len(log.errors) < HINTS else ()
-    node.disabled = f"there is no node type {node.type_name!r}" if node.type_name else "node:type is not set"
+    if not node.type_name:
+        node.disabled = "node:type is not set"
+        log.error(node.path, f'{node.disabled}; write it into the node, such as: token node:type = "{KERNEL}"')
+        return
+    node.disabled = f"there is no node type {node.type_name!r}"
     hint = did_you_mean(near) or "; --nodes FOLDER loads the node types of an extension"
     log.error(node.path, f"{node.disabled} in this host{hint}")
 
@@ -412,7 +420,7 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
         for path in paths:
             source = loaded.attribute(path)
             if source is None:
-                _missing_source(loaded, attribute, path)
+                _missing_source(loaded, attribute, path, stage)
                 continue
             if source.type.is_execution != attribute.type.is_execution:
                 _note_execution(source, attribute)
@@ -441,7 +449,7 @@ def _note_execution(source: Attribute, target: Attribute) -> None:
         number.type = EXECUTION
 
 
-def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:
+def _missing_source(loaded: Loaded, attribute: Attribute, path: str, stage: Usd.Stage) -> None:
     """Report a connection to an attribute that does not exist; a source has the kind of its target."""
     node, log, is_execution = attribute.node, attribute.node.host.log, attribute.type.is_execution
     why = loaded.missing(
@@ -449,7 +457,11 @@ def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:
         lambda source: source.port == "outputs" and source.type.is_execution == is_execution,
         hint=len(log.errors) < HINTS,
     )
-    node.disabled = f"{attribute.name} is connected to {path}, which is not there: {why}"
+    if stage.GetAttributeAtPath(path) and path.partition(".")[0] not in loaded._by_path:
+        why = "is an attribute of a prim, not of a node; read it with an omni.graph.nodes.ReadPrimAttribute node"
+    else:
+        why = f"is not there: {why}"
+    node.disabled = f"{attribute.name} is connected to {path}, which {why}"
     log.error(node.path, node.disabled)
 
 
