@@ -41,8 +41,8 @@ def _require_files(target: str, layer: Sdf.Layer) -> None:
     for included in layer.GetCompositionAssetDependencies():
         if Sdf.Layer.IsAnonymousLayerIdentifier(included):
             raise OutputError(
-                f"{target}: the stage includes {included}, which is only in memory, so the file would lack it. Save that "
-                "layer to a file and include the file, or write all in one: stage.Flatten().Export(path)"
+                f"{target}: the stage includes {included}, which is only in memory, so the file would lack it. Save "
+                "that layer to a file and include the file, or write all in one: stage.Flatten().Export(path)"
             )
 
 

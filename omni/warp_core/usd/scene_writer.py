@@ -82,8 +82,8 @@ def _row_matrix(transform: Any) -> Gf.Matrix4d:
     matrix = numbers.reshape(4, 4)
     if matrix[3, :3].any() and not matrix[:3, 3].any():
         raise ValueError(
-            f"the last row of transform is {matrix[3].tolist()}: the matrix is for row vectors. Pass its transpose, or a "
-            "Gf.Matrix4d"
+            f"the last row of transform is {matrix[3].tolist()}: the matrix is for row vectors. Pass its transpose, or "
+            "a Gf.Matrix4d"
         )
     return row_matrix(matrix)
 

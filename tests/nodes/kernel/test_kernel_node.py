@@ -409,7 +409,7 @@ def test_a_node_that_would_empty_a_mesh_is_refused(make_scene, play, node, messa
 @pytest.mark.parametrize(
     ("companions", "message"),
     [
-        ("", "for a wp.Mesh add inputs:at:points and inputs:at:faceVertexIndices, for a wp.HashGrid add inputs:at:points "),
+        ("", "wp.Mesh add inputs:at:points and inputs:at:faceVertexIndices, for a wp.HashGrid add inputs:at:points "),
         ("custom point3f[] inputs:at:points\n    custom int[] inputs:at:faceVertexCounts",
          "; for a wp.Mesh add inputs:at:faceVertexIndices, for a wp.HashGrid add inputs:at:radius"),
         ('custom token inputs:at:file = "gone.nvdb"', "inputs:at:file: "),
