@@ -1,8 +1,13 @@
 """Geometry nodes on a GPU: arrays stay there from node to node, and the report counts each copy."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from pxr import Sdf, Usd
 
+from omni.warp_core.nodes.graph.node_graph import Log
+from omni.warp_core.nodes.play.player import Player, Settings
 from tests.gpu.test_nodes import DEVICE, Scene
 from tests.nodes.kernel.kernel_scenes import kernel
 
@@ -119,3 +124,31 @@ def test_arrays_are_copied_only_where_the_cpu_asks(tmp_path, name):
     for one, other in zip(on_gpu, on_cpu, strict=True):
         assert np.allclose(one, other, rtol=1e-5, atol=1e-5)
     assert not np.allclose(on_cpu[0], on_cpu[-1])
+
+
+SAMPLES = sorted((Path(__file__).parents[2] / "data" / "scenes").glob("*.usda"))
+
+
+def results(folder, scene, device):
+    """Return the values of a sample scene in its second frame, and its errors and warnings."""
+    first = int(Usd.Stage.Open(str(scene)).GetStartTimeCode())
+    settings = Settings(frames=(first, first + 1), device=device)
+    player = Player.open(str(scene), settings, Log(emit=lambda text: None))
+    target = folder / f"{device.partition(':')[0]}.usdc"
+    player.run(str(target))
+    stage = Usd.Stage.Open(str(target))
+    everything = (a for prim in stage.Traverse() for a in prim.GetAuthoredAttributes())
+    found = {a.GetPath(): a.Get(first + 1) for a in everything if a.GetNumTimeSamples()}
+    return found, player.host.log.errors, player.host.log.warnings
+
+
+@pytest.mark.parametrize("scene", SAMPLES, ids=lambda path: path.stem)
+def test_sample_scenes_give_what_they_give_on_the_cpu(tmp_path, scene):
+    (on_cpu, *told), (on_gpu, *told_too) = (results(tmp_path, scene, device) for device in ("cpu", DEVICE))
+    assert told == told_too and on_cpu.keys() == on_gpu.keys() and on_cpu
+    for path, wanted in on_cpu.items():
+        if isinstance(wanted, (str, Sdf.AssetPath)):
+            assert str(wanted).replace("/cpu.", "/cuda.") == str(on_gpu[path])
+            continue
+        one, other = (np.asarray(value, np.float64) for value in (wanted, on_gpu[path]))
+        assert np.allclose(one, other, rtol=1e-3, atol=1e-3 * max(1.0, np.abs(one).max(initial=0.0))), path

@@ -23,8 +23,9 @@ from ..kernel.array_sizes import count_of, view_shape
 from ..kernel.dimensions import launch_dims
 from ..kernel.kernel_bindings import Binding
 from ..kernel.kernel_node import KernelState
-from ..kernel.kernel_types import as_array, as_scalar, element_type
+from ..kernel.kernel_types import as_array, as_scalar
 from ..kernel.node_values import NodeValues
+from ..kernel.placement import elements, placed
 from ..kernel.program import Program
 
 FLOATS = ("float", "double")  # precisions of parameters and losses
@@ -81,9 +82,9 @@ class Upstream:
             raise GraphError(f"the loss {self.loss.path} has no gradient: {error}") from None
         found = []
         for parameter in self.parameters:
-            array = run.given[parameter]
-            found.append(array.grad.numpy().reshape(np.shape(parameter.value)).astype(np.float64))
-        return float(np.sum(loss.numpy(), dtype=np.float64)), found
+            gradient = _on_cpu(parameter.node, run.given[parameter].grad)
+            found.append(gradient.reshape(np.shape(parameter.value)).astype(np.float64))
+        return float(np.sum(_on_cpu(self.loss.node, loss), dtype=np.float64)), found
 
 
 def _require_parameter(parameter: Attribute) -> None:
@@ -128,11 +129,16 @@ def _order(last: Node) -> list[Node]:
 
 def _parameter(parameter: Attribute) -> Any:
     """Return the array of a parameter. Raises GraphError if its node has not run."""
-    kind = element_type(parameter.resolved)
-    assert kind is not None, f"{parameter.path} has a type of kernels"
-    values = np.array(parameter.value, parameter.resolved.dtype)
     device = _program(parameter.node).request.device
-    return wp.clone(as_array(values, kind, values.shape[:1]), device=device, requires_grad=True)
+    return wp.clone(placed(parameter, parameter.resolved, device, parameter.node.timing), requires_grad=True)
+
+
+def _on_cpu(node: Node, array: Any) -> np.ndarray:
+    """Return the numbers of an array; a copy from a device counts for a node."""
+    if not array.device.is_cpu:
+        node.timing.count_download()
+    found: np.ndarray = array.numpy()
+    return found
 
 
 class _TapedRun:
@@ -183,9 +189,14 @@ class _TapedRun:
                 raise GraphError(f"{attribute.path} is {attribute.type} and takes {start.path}, of type "
                                  f"{start.resolved}; a gradient needs the same type")  # fmt: skip
             return found
-        numbers = values.numbers(binding.source) if attribute.type.is_array else np.array([attribute.value])
-        array = as_array(numbers.copy(), binding.element, numbers.shape[:1])
-        return wp.clone(array, device=device, requires_grad=numbers.dtype.kind == "f")
+        is_float = attribute.type.is_numeric and attribute.type.dtype.kind == "f"
+        if not attribute.type.is_array:
+            if device != "cpu":
+                values.timing.count_upload()
+            array = as_array(np.array([attribute.value], attribute.type.dtype), binding.element, (1,))
+            return wp.clone(array, device=device, requires_grad=is_float)
+        array = placed(attribute, values.attributes.inputs[binding.source], device, values.timing)
+        return wp.clone(elements(array, python_type(binding.element), array.shape), requires_grad=is_float)
 
     def _argument(self, node: Node, binding: Binding, values: NodeValues, extent: tuple, arrays: dict) -> Any:
         if binding.structure:
