@@ -184,6 +184,8 @@ def test_the_command_changes_the_codec_of_nvdb_files(tmp_path):
             "there is no grid 'smoke'; the grids of",
         ),
         (["several.vdb", "out.nvdb"], cli.INPUT, "grid 'frustum', byte"),
+        (["several.vdb", "out.nvdb"], cli.INPUT, "can be read; --grid NAME converts the grids that you name"),
+        (["several.vdb", "out.nvdb", "--grid", "frustum"], cli.INPUT, "transforms can be read\n"),
         (["gone.vdb", "out.nvdb"], cli.INPUT, "gone.vdb: cannot be read: No such file"),
         (["several.vdb", "gone/out.nvdb", "--grid", "empty"], cli.OUTPUT, "out.nvdb: cannot be written: No such file"),
     ],
