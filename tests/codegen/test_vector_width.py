@@ -49,7 +49,7 @@ def _chains(count: int, length: int) -> Function:
     ],
 )
 def test_lanes(count, length, lanes):
-    assert preferred_lanes(_chains(count, length), _TARGET) == lanes
+    assert preferred_lanes(_chains(count, length), _TARGET, {}) == lanes
 
 
 def _sums(count: int, kind: str) -> Function:
@@ -82,7 +82,7 @@ def _sums(count: int, kind: str) -> Function:
     ],
 )
 def test_lanes_that_add_to_one_element(count, kind, lanes):
-    assert preferred_lanes(_sums(count, kind), _TARGET) == lanes
+    assert preferred_lanes(_sums(count, kind), _TARGET, {}) == lanes
 
 
 @wp.kernel
@@ -151,7 +151,7 @@ def same_length(
     ],
 )
 def test_rows_of_different_length(kernel, one_lane):
-    assert (preferred_lanes(pipeline.run(lower_kernel(kernel)), _TARGET) == 1) is one_lane
+    assert (preferred_lanes(pipeline.run(lower_kernel(kernel)), _TARGET, {}) == 1) is one_lane
 
 
 @wp.kernel
@@ -196,7 +196,7 @@ def hits(mesh: wp.uint64, points: wp.array[wp.vec3], r: float, out: wp.array[flo
 def test_walks_through_neighbours_and_faces(kernel, one_lane):
     """Queries that find one thing after the other run on one lane, unless each takes much arithmetic."""
     options = pipeline.PassOptions(native=frozenset(SYMBOLS))
-    assert (preferred_lanes(pipeline.run(lower_kernel(kernel), options), _TARGET) == 1) is one_lane
+    assert (preferred_lanes(pipeline.run(lower_kernel(kernel), options), _TARGET, {}) == 1) is one_lane
 
 
 def test_rows_of_different_length_are_multiplied():

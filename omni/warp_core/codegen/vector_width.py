@@ -36,9 +36,8 @@ def max_lanes(fn: Function, lanes: int) -> int:
     return lanes
 
 
-def preferred_lanes(fn: Function, target: Target) -> int:
-    """The lane count for kernel `fn`."""
-    cache: Cache = {}
+def preferred_lanes(fn: Function, target: Target, cache: Cache) -> int:
+    """The lane count for kernel `fn`. Facts that are found on the way stay in `cache`."""
     if prefers_one_lane(fn, target.lanes, cache):
         return 1
     memory = local_bytes(fn)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir.analysis.alias import is_made_by
-from ...ir.analysis.uniformity import analyze
+from ...ir.analysis.uniformity import Cache, analyze
 from ...ir.launch_facts import Accumulation, StencilTarget
 from ...ir.nodes import Function, Loc, Operation, Value
 from ...lang.launch_constants import WARP
@@ -62,9 +62,10 @@ class EmittedModule:
 
 def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModule:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
-    lanes = max_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
+    known: Cache = {}
+    lanes = max_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target, known)
     lanes = WARP if whole_warps(fn) else lanes
-    shared = ModuleState(target, options, lanes)
+    shared = ModuleState(target, options, lanes, facts=known)
     shared.emit_callee = emit_call
     totals = frozenset() if options.serial else gathered(fn)
     found = _additions(fn, options.additions, totals)

@@ -126,8 +126,7 @@ def local_arrays(function: Function, accesses: Collection[str] = ("load", "store
     for op in function.body.walk():
         if op.code == "alloca":
             found[op.result] = op.result
-            continue
-        for i, arg in enumerate(op.args):
+        for i, arg in enumerate(op.args if found else ()):
             root = found.get(arg)
             if root is None or op.code in _LOOKS:
                 continue

@@ -49,8 +49,8 @@ class _Level:
     leave_sites: list[tuple[Operation, bool]] = field(default_factory=list)
 
 
-# (function, which parameters are varying) -> facts; shared by all calls of one kernel's compilation
-Cache = dict[tuple[Function, tuple[bool, ...]], Uniformity]
+# (function, which parameters are varying, lanes) -> facts; shared by all calls of one kernel's compilation
+Cache = dict[tuple[Function, tuple[bool, ...], int], Uniformity]
 
 
 _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle"))
@@ -88,7 +88,7 @@ def analyze(
     `differs` says which operations give different results for the same operands. `visit` is called, once the facts are
     known, with each operation, those that it is nested in, and whether some lanes may be elsewhere.
     """
-    key = (fn, varying_params)
+    key = (fn, varying_params, lanes)
     if key not in cache:
         facts = Uniformity(results_varying=(False,) * len(fn.results), local=local_arrays(fn, ("load", "store")))
         facts.used.update(a for op in fn.body.walk() for a in op.args)
