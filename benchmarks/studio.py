@@ -83,7 +83,7 @@ class Tab:
         self.studio = Studio(scene, settings)
         self.address_at = self.passed()
         self.page: Page = browser.new_page(viewport={"width": 1280, "height": 720})
-        self.page.set_default_timeout(300_000)
+        self.page.set_default_timeout(60_000)
         self.page.goto(self.studio.url)
         self.page.get_by_role("button", name="Run now").wait_for()
         self.works_at = self.passed()
@@ -205,11 +205,19 @@ def measured(browser: Any, folder: Path, trials: int) -> list[Row]:
     rows += [Row("idle, of one core", tab.idle(), "%", None, "1")]
     rows += [Row("crash, picture again", tab.crash(), "s", 2.9, "1.5")]
     tab.close()
-    tab = Tab(browser, write_large(folder / "large.usda", 1000, 300), folder / "settings")
-    tab.page.locator('.react-flow__node[data-id$="/spread"]').first.wait_for(state="attached")
+    tab = Tab(browser, moving(write_large(folder / "large.usda", 1000, 300)), folder / "settings")
     rows += [Row("frames a second, 1 M points", tab.rate(), "1/s", None, "8", True)]
     tab.close()
     return [*rows, Row("page, gzip, with fonts for Latin", page_size(), "kB", 418, "550")]
+
+
+def moving(scene: Path) -> Path:
+    """Let the points of a large scene move with time."""
+    text = scene.read_text().replace("spread(height: float", "spread(time: float, height: float")
+    text = text.replace("height, float(i / ", "height + time, float(i / ")
+    clock = "custom double inputs:time.connect = </Graph/n0.outputs:time>\n        custom float inputs:height"
+    scene.write_text(text.replace("custom float inputs:height", clock))
+    return scene
 
 
 def page_size() -> float:
