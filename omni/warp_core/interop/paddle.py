@@ -11,7 +11,7 @@ from typing import Any
 from .. import _native
 from ..devices.device import Device, get_device
 from ..devices.stream import Stream
-from .tensors import Library, array_of, scalar_key, scalar_of_name, tensor_of
+from .tensors import Library, array_of, not_here, scalar_class, scalar_key, stream_over, tensor_of, with_streams
 
 __all__ = [
     "device_from_paddle",
@@ -136,10 +136,8 @@ def dtype_from_paddle(paddle_dtype: Any) -> Any:
     """
     import paddle
 
-    found = scalar_of_name(paddle_dtype.name.lower(), _NAMES) if isinstance(paddle_dtype, paddle.dtype) else None
-    if found is None:
-        raise TypeError(f"paddle_dtype: no scalar type for {paddle_dtype!r}")
-    return found
+    name = paddle_dtype.name.lower() if isinstance(paddle_dtype, paddle.dtype) else ""
+    return scalar_class("paddle_dtype", paddle_dtype, name, _NAMES)
 
 
 def dtype_to_paddle(warp_dtype: Any) -> Any:
@@ -178,7 +176,7 @@ def device_from_paddle(paddle_device: Any) -> Device:
     if kind == "gpu" and (not number or number.isdecimal()):
         return get_device(f"cuda:{number}" if number else "cuda")
     if kind in ("xpu", "npu", "ipu", "dcu"):
-        raise RuntimeError(f"paddle_device: arrays are on the CPU or on GPUs of NVIDIA, not on {paddle_device}")
+        raise not_here("paddle_device", paddle_device)
     raise ValueError(f"paddle_device: expected a place of Paddle, 'cpu' or 'gpu:n', got {paddle_device!r}")
 
 
@@ -218,14 +216,8 @@ def stream_from_paddle(stream_or_device: Any = None) -> Stream:
     """
     import paddle
 
-    if isinstance(stream_or_device, paddle.device.Stream):
-        return _stream_over(stream_or_device)
-    where = paddle.device.get_device() if stream_or_device is None else stream_or_device
-    device = device_from_paddle(where)
-    if not device.is_cuda:
-        raise RuntimeError("stream_or_device: the CPU has no streams; pass a GPU or a stream of Paddle")
-    return _stream_over(paddle.device.current_stream(device_to_paddle(device)))
-
-
-def _stream_over(stream: Any) -> Stream:
-    return Stream(device_from_paddle(stream.device), cuda_stream=stream.stream_base.raw_stream or 1)
+    if not isinstance(stream_or_device, paddle.device.Stream):
+        where = paddle.device.get_device() if stream_or_device is None else stream_or_device
+        device = with_streams(device_from_paddle(where))
+        stream_or_device = paddle.device.current_stream(device_to_paddle(device))
+    return stream_over(device_from_paddle(stream_or_device.device), stream_or_device.stream_base.raw_stream)

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..arrays import dlpack, grad_binding
 from ..arrays.array import array
+from ..arrays.dlpack import LEGACY
 from ..arrays.dtypes import element_of
+from ..devices.device import Device
+from ..devices.stream import Stream
 from ..lang.types import SCALARS, Scalar, Struct
 from ..lang.values.scalars import SCALAR_CLASSES
 
@@ -128,12 +131,18 @@ def tensor_of(library: Library, a: Any) -> Any:
     return _native.exchange.give(library.tensor, a)
 
 
-def scalar_of_name(name: str, names: dict[str, str]) -> Any:
-    """The scalar class whose dtype a library calls `name`, or None. `names` has those that differ from ours, by key."""
+# -- dtypes, devices and streams --------------------------------------------------------------------------------------
+
+
+def scalar_class(argument: str, dtype: Any, name: str, names: dict[str, str]) -> Any:
+    """The scalar class for a dtype that its library calls `name`; "" if it is none. Raises TypeError if there is none.
+
+    `names` has the names that may differ from ours, by the key of the type.
+    """
     for scalar in SCALARS:
         if names.get(scalar.key, SCALAR_CLASSES[scalar].__name__) == name:
             return SCALAR_CLASSES[scalar]
-    return None
+    raise TypeError(f"{argument}: no scalar type for {dtype!r}")
 
 
 def scalar_key(warp_dtype: Any) -> str:
@@ -142,3 +151,20 @@ def scalar_key(warp_dtype: Any) -> str:
     if not isinstance(found.type, Scalar):
         raise TypeError(f"warp_dtype: tensors hold scalars, not {found.name}; ask for its scalar type")
     return found.type.key
+
+
+def not_here(argument: str, device: Any) -> RuntimeError:
+    """The error for a device of another library that has no arrays."""
+    return RuntimeError(f"{argument}: arrays are on the CPU or on GPUs of NVIDIA, not on {device}")
+
+
+def with_streams(device: Device) -> Device:
+    """The device, if it has streams."""
+    if not device.is_cuda:
+        raise RuntimeError("stream_or_device: the CPU has no streams; pass a GPU or one of its streams")
+    return device
+
+
+def stream_over(device: Device, handle: int) -> Stream:
+    """Our stream over a stream of another library, which goes on to own it."""
+    return Stream(device, cuda_stream=handle or LEGACY)  # 0 does not say which default stream

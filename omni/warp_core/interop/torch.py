@@ -12,7 +12,18 @@ from typing import Any
 from .. import _native
 from ..devices.device import Device, get_device
 from ..devices.stream import Stream
-from .tensors import GradientLink, Library, array_of, scalar_key, scalar_of_name, set_link, tensor_of
+from .tensors import (
+    GradientLink,
+    Library,
+    array_of,
+    not_here,
+    scalar_class,
+    scalar_key,
+    set_link,
+    stream_over,
+    tensor_of,
+    with_streams,
+)
 
 __all__ = [
     "device_from_torch",
@@ -184,11 +195,8 @@ def dtype_from_torch(torch_dtype: Any) -> Any:
     """
     import torch
 
-    if isinstance(torch_dtype, torch.dtype):
-        found = scalar_of_name(str(torch_dtype).partition(".")[2], _NAMES)
-        if found is not None:
-            return found
-    raise TypeError(f"torch_dtype: no scalar type for {torch_dtype!r}")
+    name = str(torch_dtype).partition(".")[2] if isinstance(torch_dtype, torch.dtype) else ""
+    return scalar_class("torch_dtype", torch_dtype, name, _NAMES)
 
 
 def dtype_to_torch(warp_dtype: Any) -> Any:
@@ -230,7 +238,7 @@ def device_from_torch(torch_device: Any) -> Device:
     if where.type == "cpu":
         return get_device("cpu")
     if where.type != "cuda":
-        raise RuntimeError(f"torch_device: arrays are on the CPU or on GPUs of NVIDIA, not on {where}")
+        raise not_here("torch_device", where)
     return get_device("cuda" if where.index is None else f"cuda:{where.index}")
 
 
@@ -265,11 +273,11 @@ def stream_from_torch(stream_or_device: Any = None) -> Stream:
 
     if not isinstance(stream_or_device, torch.cuda.Stream):
         if stream_or_device is not None:
-            _require_cuda(device_from_torch(stream_or_device))
+            with_streams(device_from_torch(stream_or_device))
         elif not torch.cuda.is_available():
             raise RuntimeError("stream_or_device: torch has no GPU here, and the CPU has no streams")
         stream_or_device = torch.cuda.current_stream(stream_or_device)
-    return Stream(device_from_torch(stream_or_device.device), cuda_stream=stream_or_device.cuda_stream or 1)
+    return stream_over(device_from_torch(stream_or_device.device), stream_or_device.cuda_stream)
 
 
 def stream_to_torch(stream_or_device: Any = None) -> Any:
@@ -286,18 +294,9 @@ def stream_to_torch(stream_or_device: Any = None) -> Any:
     """
     import torch
 
-    if isinstance(stream_or_device, Stream):
-        stream = stream_or_device
-    else:
-        device = get_device(stream_or_device)
-        _require_cuda(device)
-        stream = device.stream
+    is_stream = isinstance(stream_or_device, Stream)
+    stream = stream_or_device if is_stream else with_streams(get_device(stream_or_device)).stream
     return torch.cuda.ExternalStream(stream.cuda_stream, device=device_to_torch(stream.device))
-
-
-def _require_cuda(device: Device) -> None:
-    if not device.is_cuda:
-        raise RuntimeError("stream_or_device: the CPU has no streams; pass a CUDA device or stream")
 
 
 def _end_graphs(function: Any) -> None:

@@ -331,7 +331,7 @@ def _function() -> Any:
         def forward(ctx: Any, operation: Operation, run: Run, given: Given, *x: Any) -> Any:
             results = run.launch(given.values, x, is_exact=bool(run.after))
             ctx.operation, ctx.run = operation, run
-            ctx.given = given._replace(x=[])  # which save_for_backward keeps, and watches for changes
+            ctx.given = Given([], *given[1:])  # x is what save_for_backward keeps, and watches for changes
             ctx.save_for_backward(*x, *(results[k] for k in run.after))
             ctx.mark_non_differentiable(*(t for k, t in enumerate(results) if k not in run.moving))
             return tuple(results)
