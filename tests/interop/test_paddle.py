@@ -132,7 +132,9 @@ def test_launches_take_tensors_and_descriptors(made):
 
 def test_launches_refuse_tensors_with_a_gradient():
     x = leaf([1.0, 1.0, 1.0])
-    with pytest.raises(TypeError, match=r"argument `x` requires a gradient.*wp.from_paddle\(x\) with a wp.Tape"):
+    with pytest.raises(
+        TypeError, match=r"argument `x` cannot be used: it requires a gradient.*wp.from_paddle\(x\) with a wp.Tape"
+    ):
         wp.launch(double, dim=3, inputs=[x])
     with paddle.no_grad():
         wp.launch(double, dim=3, inputs=[x])

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
-
 from ..arrays.dtypes import scalar_of_numpy
 
 _BY_KERNEL = "call the kernel through wp.torch_kernel"
@@ -76,7 +74,7 @@ def _check_array(x: Any) -> None:
             f"it is in {count} shards here, each with memory of its own: pass the parts, [s.data for s in "
             "x.addressable_shards]. To launch on all of them, call wp.jax_kernel in jax.shard_map"
         )
-    if scalar_of_numpy(np.dtype(x.dtype)) is None:
+    if x.dtype.isbuiltin != 1 and scalar_of_numpy(x.dtype) is None:  # 1: NumPy's own, as all know
         raise TypeError(f"it holds numbers of {x.dtype}, which kernels do not have: convert it, as x.astype('float32')")
 
 
