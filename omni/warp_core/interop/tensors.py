@@ -135,9 +135,16 @@ def tensor_of(library: Library, a: Any) -> Any:
 
 
 def scalar_class(argument: str, dtype: Any, name: str, names: dict[str, str]) -> Any:
-    """The scalar class for a dtype that its library calls `name`; "" if it is none. Raises TypeError if there is none.
+    """The scalar class for a dtype that its library calls `name`.
 
-    `names` has the names that may differ from ours, by the key of the type.
+    Args:
+        argument: what errors call the dtype.
+        dtype: the dtype.
+        name: its name; "" if the argument is not a dtype.
+        names: names that may differ from ours, by the key of the type.
+
+    Raises:
+        TypeError: arrays have no such numbers.
     """
     for scalar in SCALARS:
         if names.get(scalar.key, SCALAR_CLASSES[scalar].__name__) == name:
