@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.volumes.grid_builder import Placement, build_grid, leaves_of_voxels
+from omni.warp_core.volumes.layout import HALF, VALUE_TYPES
 from tests.on_gpu import MODE
 
 
@@ -57,6 +59,17 @@ def test_memory_of_a_gpu_that_holds_several_grids(gpu):
     assert only.load_next_grid() is None and np.array_equal(sampled(only), sampled(grids[0]))
     second = wp.Volume.load_from_address(both.ptr, both.size, device=gpu).load_next_grid()
     assert second.device is gpu and wp.volume_lookup_f(second.id, 0, 0, 0) == 5.0
+
+
+def test_halves_are_decoded(gpu):
+    rng = np.random.default_rng(4)
+    voxels = rng.integers(0, 20, (4000, 3)).astype(np.int32)
+    leaves = leaves_of_voxels(voxels, rng.normal(size=4000).astype(np.float16), 0.25)
+    data = build_grid(leaves, VALUE_TYPES[HALF], 0.25, Placement(np.eye(3), np.zeros(3)))
+    first = wp.Volume(wp.array(data, dtype=wp.uint8, device="cpu"))
+    expected = sampled(first)
+    assert len(np.unique(expected)) > 100
+    np.testing.assert_allclose(sampled(wp.Volume(first.array().to(gpu))), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_files_have_the_values_that_kernels_stored(gpu, tmp_path):
