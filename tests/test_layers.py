@@ -41,7 +41,7 @@ RANKS = (
     ("tape",),
     ("forward_mode",),
     ("algo", "types"),
-    ("autograd", "viz", "geometry", "utils"),
+    ("autograd", "viz", "geometry", "optim", "utils"),
     ("interop", "volumes"),
     ("jax_experimental",),
     ("usd",),
@@ -67,7 +67,7 @@ PURE = {
     *("config", "late_bound", "lang.errors"),
     *("lang", "ir", "lib", "front", "passes", "codegen", "autodiff", "compiler"),
 }
-STANDARD = set(sys.stdlib_module_names)
+STANDARD = {*sys.stdlib_module_names, "tomllib"}  # which Python 3.10 has not
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {
     "llvmlite": ("codegen/toolchain.py", "codegen/cuda/ptx.py"),

@@ -123,6 +123,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "interop.paddle wp.jax_experimental",
     ),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
+    "optim": ("wp.optim", "Optimisers, which change arrays by their gradients.", "wp.optim"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}

@@ -12,6 +12,7 @@ from . import config as config
 from . import geometry as geometry
 from . import jax_experimental as jax_experimental
 from . import nodes as nodes
+from . import optim as optim
 from . import render as render
 from . import studio as studio
 from . import types as types
