@@ -16,6 +16,7 @@ NB_MODULE(_native, m) {
     wc::bind_algorithms(m);
     wc::bind_bvh(m);
     wc::bind_loader(m);
+    wc::bind_range_locks(m);
     wc::bind_plans(m);
     wc::bind_choices(m);
     wc::bind_record(m);

@@ -387,6 +387,13 @@ def reduce(out: ArrayBase, a: ArrayBase, b: ArrayBase | None, outer: int, length
 def add(to: ArrayBase, more: ArrayBase) -> bool:
     """Add the numbers of an array to those of another, if these are 4- or 8-byte floats without gaps that lie apart."""
 
+class Reservation:
+    """Memory of the CPU that a `with` block adds to. Launches of other threads that add to it wait, and it for them."""
+
+    def __init__(self, low: int, high: int) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
+
 def cast(input: ArrayBase, output: ArrayBase, count: int) -> None:
     """Convert the first `count` numbers, components counted one by one."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.arrays import accumulate
 
 pytestmark = pytest.mark.cpu
 
@@ -412,6 +413,73 @@ def test_a_signal_handler_that_launches(same: bool, alarm: list, threads: int) -
         wp.launch(slowly, n, [out, to])
         assert done
         assert set(out.list()) == set(other.list()) == {1.0}
+
+
+@wp.kernel
+def slowly_at_own_index(out: wp.array(dtype=float)):
+    i = wp.tid()
+    s = 0.0
+    for k in range(100_000):
+        s += wp.sin(float(k + i))
+    out[i] += 1.0 + 0.0 * s
+
+
+@wp.kernel
+def at_own_index(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, i, x[i])
+
+
+@pytest.mark.parametrize(
+    "adding",
+    [
+        lambda ones, out: wp.launch(at_own_index, out.size, [ones, out]),
+        lambda ones, out: accumulate.add(out, ones),
+        lambda ones, out: accumulate.add(out[::2], ones[::2]),  # by NumPy
+    ],
+    ids=["launch", "native", "numpy"],
+)
+def test_additions_at_own_indices_reserve_their_memory(adding: Any, alarm: list, threads: int) -> None:
+    """An addition in the middle of a launch that adds there finds the memory reserved; that of a signal handler cannot
+    wait.
+    """
+    n = 2_000
+    ones, out, other = wp.ones(n, dtype=float), wp.zeros(n, dtype=float), wp.zeros(n, dtype=float)
+    wp.launch(slowly_at_own_index, 64, [other])
+    adding(ones, other)
+
+    def act() -> None:
+        adding(ones, out)
+        signal.setitimer(signal.ITIMER_REAL, 0.005)  # that was before the launch began
+
+    alarm.append(act)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)
+    with pytest.raises(RuntimeError, match="signal handler launched a kernel that adds"):
+        wp.launch(slowly_at_own_index, n, [out])
+
+
+def test_gradients_of_several_python_threads_add_up() -> None:
+    w, seed, rounds = wp.ones(100_000, dtype=float, requires_grad=True), wp.ones(100_000, dtype=float), 30
+
+    def train() -> None:
+        for _ in range(rounds):
+            y = wp.zeros(100_000, dtype=float, requires_grad=True)
+            with wp.Tape() as tape:
+                wp.launch(tripled, w.size, [w, y])
+            tape.backward(grads={y: seed})
+
+    pool = [threading.Thread(target=train) for _ in range(4)]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    np.testing.assert_array_equal(w.grad.numpy(), np.full(100_000, 4 * rounds * 3.0, np.float32))
+
+
+@wp.kernel
+def tripled(w: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = 3.0 * w[i]
 
 
 # -- deterministic ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "arrays/py_array.h"
 #include "gil.h"
+#include "launches/py_range_lock.h"
 #include "tape/py_spans.h"
 #include "warp_core/algorithms.h"
 
@@ -136,6 +137,11 @@ bool add_array(const PyArray& to, const PyArray& from) {
     auto *sums = static_cast<std::byte*>(to.view.data), *more = static_cast<std::byte*>(from.view.data);
     if (sums < more + bytes(from) && more < sums + bytes(to)) return false;
     before_write(to);
+    std::unique_ptr<RangeLock> lock;  // what is short holds the GIL, and so needs none where nothing is under way
+    if (bytes(to) >= kWithoutGil || RangeLock::any()) {
+        auto low = reinterpret_cast<uintptr_t>(sums);
+        lock = reserve({.alone = {{low, low + static_cast<uintptr_t>(bytes(to))}}, .atomic = {}});
+    }
     run(bytes(to), [&] { add(type, sums, more, n); });
     return true;
 }

@@ -49,6 +49,7 @@ void bind_graphs(nb::module_& m);
 void bind_cuda(nb::module_& m);
 void bind_exchange(nb::module_& m);
 void bind_threads(nb::module_& m);
+void bind_range_locks(nb::module_& m);
 void bind_volume_files(nb::module_& m);
 void bind_xla(nb::module_& m);
 

@@ -94,6 +94,7 @@ struct Accumulation {
     bool atomic_anywhere = false, in_order = false, order_dependent = false, has_reductions = false;
     std::vector<Stencil> stencils;
     std::vector<ArrayAt> exclusive;
+    std::vector<ArrayAt> demoted;  // those of `exclusive` that are changed by plain stores, where they are
     struct Privatized {
         ArrayAt array;
         int width;
@@ -107,7 +108,11 @@ struct Accumulation {
     WriteSet targets(const std::byte* block, bool overlap) const;
     std::vector<StencilTarget> followers(const std::byte* block) const;
     std::vector<PrivatizedTarget> privatized_targets(const std::byte* block) const;
-    bool any() const { return !logged.empty() || !atomic.empty() || atomic_anywhere || !privatized.empty(); }
+    bool any() const {
+        return !logged.empty() || !atomic.empty() || atomic_anywhere || !privatized.empty() || !demoted.empty();
+    }
+    // Whether one thread that runs all of a launch just runs the code: no logs, and no parts of a fixed size.
+    bool runs_whole() const { return logged.empty() && !(in_order && has_reductions); }
 };
 
 // Keeps alive what an argument block points into.

@@ -68,8 +68,10 @@ bool Accumulation::apart(const std::byte* block) const {
 
 WriteSet Accumulation::targets(const std::byte* block, bool overlap) const {
     WriteSet t;
-    for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
-    for (const Privatized& p : privatized) (overlap ? t.atomic : t.alone).push_back(p.array.bytes(block));
+    std::vector<Bytes>& plain = overlap ? t.atomic : t.alone;
+    for (const ArrayAt& a : logged) plain.push_back(a.bytes(block));
+    for (const Privatized& p : privatized) plain.push_back(p.array.bytes(block));
+    for (const ArrayAt& a : demoted) plain.push_back(a.bytes(block));
     for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
     if (atomic_anywhere) t.atomic.push_back({0, UINTPTR_MAX});
     return t;
@@ -143,16 +145,23 @@ void Plan::set_accumulation(nb::handle facts) {
     std::vector<Accumulation::Privatized> privatized;
     for (nb::handle given : facts.attr("privatized"))
         privatized.push_back({array_at(given.attr("array")), nb::cast<int>(given.attr("width"))});
+    std::vector<ArrayAt> exclusive = arrays("exclusive"), atomic = arrays("atomic"), demoted = exclusive;
+    std::erase_if(demoted, [&](const ArrayAt& a) {
+        auto copied = [&](const Accumulation::Privatized& p) { return p.array == a; };
+        return std::find(atomic.begin(), atomic.end(), a) != atomic.end() ||
+               std::any_of(privatized.begin(), privatized.end(), copied);
+    });
     if (privatized.size() > kMostPrivatized) throw nb::value_error("too many arrays");
     accumulation_ = {.logged = arrays("logged"),
                      .touched = arrays("touched"),
-                     .atomic = arrays("atomic"),
+                     .atomic = std::move(atomic),
                      .atomic_anywhere = flag("atomic_anywhere"),
                      .in_order = flag("in_order"),
                      .order_dependent = flag("order_dependent"),
                      .has_reductions = flag("has_reductions"),
                      .stencils = std::move(stencils),
-                     .exclusive = arrays("exclusive"),
+                     .exclusive = std::move(exclusive),
+                     .demoted = std::move(demoted),
                      .privatized = std::move(privatized)};
 }
 

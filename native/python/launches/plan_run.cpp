@@ -5,6 +5,7 @@
 #include "gil.h"
 #include "launches/plan.h"
 #include "launches/py_interrupts.h"
+#include "launches/py_range_lock.h"
 #include "tape/py_spans.h"
 #include "warp_core/interrupts.h"
 #include "warp_core/pool.h"
@@ -120,15 +121,6 @@ void run_part(void* data, int64_t begin, int64_t end) {
     task.busy_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
-std::unique_ptr<RangeLock> claimed(const WriteSet& targets) {
-    std::unique_ptr<RangeLock> claim;
-    while (!(claim = RangeLock::take(targets))) {
-        without_gil([&] { RangeLock::wait(targets); });
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
-    return claim;
-}
-
 int64_t whole_grains(int64_t threads) { return std::max<int64_t>(1, (threads + kGrain - 1) / kGrain) * kGrain; }
 
 // At least one, also where a single thread logs more than a chunk is meant to.
@@ -193,15 +185,16 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     double work_ns = known * static_cast<double>(g.threads);
     bool small = known > 0 && work_ns < kInlineNs;
     bool tiny = small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0;
-    if (tiny && !accumulation_.any()) {
+    // While this thread holds the GIL no other launch begins; it must be alone only with those under way.
+    bool reserves = accumulation_.any() && (!small || RangeLock::any());
+    if (tiny && !reserves && accumulation_.runs_whole()) {
         Chunk running(this, false);
         if (!enter(kernel, block, g.dims, 0, g.threads, &context)) context.left(this_visitor().fault, 0, g.threads);
         return;
     }
     bool overlap = variant & kAtomic;
-    // While this thread holds the GIL no other launch begins; it must be alone only with those under way.
     std::unique_ptr<RangeLock> claim;
-    if (accumulation_.any() && (!small || RangeLock::any())) claim = claimed(accumulation_.targets(block, overlap));
+    if (reserves) claim = reserve(accumulation_.targets(block, overlap));
     Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
     if (block_dim != 0)
         task.grain = block_dim;

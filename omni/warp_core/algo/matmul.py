@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..arrays import layouts
 from ..arrays.accumulate import accumulate, taken
 from ..arrays.array import array
 from ..arrays.dtypes import bfloat16_bits, bfloat16_numbers
 from ..arrays.factories import clone
 from ..arrays.interchange import Memory
-from ..arrays.layouts import Layout
+from ..arrays.layouts import Layout, byte_range
 from ..devices.device import Device, get_device
 from ..dispatch import capture
 from ..dispatch.operation import Backward, Operation, Term, Write, execute
@@ -307,4 +308,5 @@ def _compute_scaled(gradient: array, x: array, factor: float) -> None:
 
 
 def _add_numbers(gradient: array, more: np.ndarray) -> None:
-    accumulate(gradient._to_write(), gradient._require_element().type, more, F32)
+    with _native.Reservation(*byte_range(gradient)):
+        accumulate(gradient._to_write(), gradient._require_element().type, more, F32)

@@ -1,6 +1,7 @@
 """Gradients of steps that are no launches: they are `taken` over from results, and `add`ed to those of inputs.
 
-On the CPU native code adds what is simple, NumPy the rest; a kernel adds on a GPU.
+On the CPU native code adds what is simple, NumPy the rest; a kernel adds on a GPU. Additions on the CPU reserve their
+memory, so that launches of other threads that add to it wait.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def _add(sums: Any, more: Any) -> None:
 
 
 def _add_with_numpy(sums: Any, more: Any) -> None:
-    accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
+    with _native.Reservation(*byte_range(sums)):
+        accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
 
 
 def add_product(sums: Any, factors: Any, more: Any) -> None:
@@ -76,7 +78,8 @@ def add_product(sums: Any, factors: Any, more: Any) -> None:
 def _add_product(sums: Any, factors: Any, more: Any) -> None:
     numbers, inner = factors._numbers(), sums._require_element().inner
     target = sums._to_write()
-    target += numbers.reshape(numbers.shape + (1,) * len(inner)) * more._numbers()
+    with _native.Reservation(*byte_range(sums)):
+        target += numbers.reshape(numbers.shape + (1,) * len(inner)) * more._numbers()
 
 
 def taken(result: Any) -> Any:
