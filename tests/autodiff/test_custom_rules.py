@@ -607,6 +607,82 @@ def test_mistakes(decorator, make, code, under):
     assert under in diagnostic.place.text
 
 
+@wp.struct
+class Squares:
+    values: F
+
+
+def overwriting(through, cleared):
+    """A function that stores squares, called with an array or a struct, and its gradient."""
+
+    @wp.func
+    def put(y: F, i: int, v: float):
+        y[i] = v * v
+
+    @wp.func
+    def put_in(y: Squares, i: int, v: float):
+        put(y.values, i, v)
+
+    if through == "struct":
+
+        @wp.func_grad(put_in)
+        def put_in_gradient(y: Squares, i: int, v: float):
+            wp.adjoint[v] += 2.0 * v * wp.adjoint[y].values[i]
+            if wp.static(cleared):
+                wp.adjoint[y].values[i] = 0.0
+
+        return put_in
+
+    @wp.func_grad(put)
+    def put_gradient(y: F, i: int, v: float):
+        wp.adjoint[v] += 2.0 * v * wp.adjoint[y][i]
+        if wp.static(cleared):
+            wp.adjoint[y][i] = 0.0
+
+    return put
+
+
+@pytest.mark.parametrize("through", ["array", "struct"])
+def test_a_gradient_that_leaves_what_was_overwritten_is_refused(through):
+    put = overwriting(through, cleared=False)
+    kernel = twice_by(put, through)
+    with pytest.raises(wp.CompileError, match=r"overwrites elements of `y`.* `wp.adjoint\[y\]\[i\] = 0.0`"):
+        wp.launch(kernel, 1, inputs=[numbers(3.0), numbers(0.0)])
+
+
+@pytest.mark.parametrize("through", ["array", "struct"])
+def test_a_gradient_that_clears_what_was_overwritten(through):
+    kernel = twice_by(overwriting(through, cleared=True), through)
+    x, y = numbers(3.0, 5.0), numbers(0.0, 0.0)
+    with wp.Tape() as tape:
+        wp.launch(kernel, 2, inputs=[x, y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    np.testing.assert_allclose(x.grad.numpy(), 2 * (x.numpy() + 1))  # of (x + 1) ** 2, which comes last
+
+
+def twice_by(put, through):
+    """A kernel that sets each element twice."""
+    if through == "struct":
+
+        @wp.kernel
+        def k(x: F, y: F):
+            i = wp.tid()
+            s = Squares()
+            s.values = y
+            put(s, i, 3.0 * x[i])
+            put(s, i, x[i] + 1.0)
+
+    else:
+
+        @wp.kernel
+        def k(x: F, y: F):
+            i = wp.tid()
+            put(y, i, 3.0 * x[i])
+            put(y, i, x[i] + 1.0)
+
+    return k
+
+
 def test_adjoint_elsewhere():
     @wp.kernel
     def k(x: F):

@@ -52,7 +52,7 @@ def func_grad(forward: Function) -> Callable[[Callable], Gradient]:
 
     The decorated function takes the parameters of `forward` and then the adjoint of each of its results. It adds to
     `wp.adjoint[x]` for every parameter `x` that the results depend on, and returns nothing. What it reads from arrays
-    is what they hold after the launch.
+    is what they hold after the launch. Where `forward` overwrites an array element, it sets the adjoint of that to 0.
 
     Args:
         forward: the function, decorated with `@wp.func`. Of several overloads, the one with the same parameter types.
@@ -62,7 +62,8 @@ def func_grad(forward: Function) -> Callable[[Callable], Gradient]:
 
     Raises:
         TypeError: `forward` is no function of the kernel language.
-        CompileError: when a kernel that calls it is compiled: the parameters do not fit.
+        CompileError: when a kernel that calls it is compiled: the parameters do not fit, or `forward` overwrites
+            elements whose adjoints stay.
 
     >>> @wp.func
     ... def root(x: float):

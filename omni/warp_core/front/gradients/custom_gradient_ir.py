@@ -25,6 +25,7 @@ from ..context import Context, LoweringError
 from ..names import captures_of
 from ..values import Static, flatten
 from .adjoint_params import has_adjoint
+from .overwritten_arrays import overwritten
 
 if TYPE_CHECKING:
     from ..session import Instance, Session
@@ -156,7 +157,26 @@ def _gradient(session: Session, custom: Definition, overload: Function, m: Match
         returns = next(n for n in ast.walk(tree) if isinstance(n, ast.Return))
         text = f"{custom.subject} returns nothing: it adds to `wp.adjoint[...]`"
         raise _refusal(session, custom, "return-type", text, at=returns)
+    _require_clearing(session, custom, overload, instance.function, made.function)
     instance.function.gradient = made.function
+
+
+def _require_clearing(
+    session: Session, custom: Definition, overload: Function, function: IrFunction, gradient: IrFunction
+) -> None:
+    """Raise if the function overwrites elements of an array, and its gradient leaves theirs: it would go on to what was
+    there before.
+    """
+    cleared = {(at.param, at.members) for at in overwritten(gradient) if at.gradients == 1}
+    for at in sorted(overwritten(function), key=lambda at: at[:3]):
+        if at.gradients == 0 and at.element.is_differentiable and (at.param, at.members) not in cleared:
+            name, array = custom.params[at.param][0], overload.params[at.param][0]
+            text = (
+                f"`{overload.name}` overwrites elements of `{array}`, so what was there before has no effect, but "
+                f"{custom.subject} leaves its gradient: clear it after its last use, `wp.adjoint[{name}][i] = 0.0` for "
+                "each element that is set"
+            )
+            raise _refusal(session, custom, "unsupported", text)
 
 
 def _parameter(custom: Definition, name: str) -> ast.AST:
