@@ -53,6 +53,18 @@ def test_right_gradients_pass(dtype, capsys):
     assert "cubes" in printed and "pass" in printed and "FAIL" not in printed
 
 
+@wp.kernel
+def scaled_in_place(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    y[i] = x[i] * y[i] + x[i]
+
+
+def test_an_output_that_is_also_read_is_checked_at_its_first_values():
+    x, y = active([0.5, 2.0, 3.0]), active([7.0, 11.0, 13.0])
+    assert wp.autograd.gradcheck(scaled_in_place, dim=3, inputs=[x], outputs=[y], show_summary=False)
+    np.testing.assert_array_equal(x.numpy(), [0.5, 2.0, 3.0])
+
+
 def test_kernels_functions_and_programs():
     p = active(np.random.default_rng(3).normal(size=(3, 3)), wp.vec3)
     s = wp.zeros(3, dtype=float, requires_grad=True)

@@ -13,7 +13,7 @@ from ..tape.launch_vjp import RecordedLaunch
 from ..tape.tape import Tape
 from .basis_sweeps import Numbers, preserved
 from .finite_differences import central
-from .flatten import count, place_of, scalar_of
+from .flatten import State, count, place_of, scalar_of
 from .gradcheck_report import Row, failures, show
 from .jacobian_reverse import reverse
 from .jacobians import as_array, metadata_of
@@ -190,7 +190,10 @@ class _Check:
 
     def rows(self, target: Target, mask: Mask | None) -> list[Row]:
         """The comparison of each pair."""
+        before = State(target.arrays(), gradients=False)
         gradients = reverse(target, mask, self.most_rows, None, self.restore)
+        if self.restore:
+            before.restore()  # an output that the target also reads is as it was, too
         differences = central(target, mask, self.most_columns, self.eps, self.restore)
         self._last = target, gradients, differences
         with preserved(target, self.restore):
