@@ -211,6 +211,7 @@ def test_many_threads_add_to_one_gradient():
         (lambda x, y: {"grads": {wp.zeros(1, dtype=float): y}}, RuntimeError, "no gradient"),
         (lambda x, y: {"grads": {y: wp.ones(1, dtype=float)}}, ValueError, "shape"),
         (lambda x, y: {"grads": [(y, y)]}, TypeError, "grads: expected a dictionary"),
+        (lambda x, y: {"grads": {wp.clone(y): y}}, ValueError, r"grads: nothing .* uses the array of shape \(2,\)"),
     ],
 )
 def test_bad_requests(given, error, text):

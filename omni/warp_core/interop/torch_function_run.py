@@ -103,5 +103,5 @@ class FunctionRun(Run):
                 seeds[args[i]] = shown(self, i, dt, False)
                 seeds[tangents[i]] = shown(self, i, t, False)
         with unobserved(device_of(x)):
-            tape.backward(grads=seeds)
+            tape._backward(grads=seeds)
         return [tensor_of(args[self.taken[k]].grad) for k in wanted]

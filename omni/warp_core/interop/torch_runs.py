@@ -179,7 +179,7 @@ def adjoint_on_a_tape(run: Any, values: dict[int, Any], x: Tensors, w: Tensors, 
         with Tape() as tape:
             run.run(args)
         seeds = {args[run.made[k]]: shown(run, run.made[k], t, False) for k, t in zip(run.moving, w)}
-        tape.backward(grads=seeds)
+        tape._backward(grads=seeds)
         return [tensor_of(args[run.taken[k]].grad) for k in wanted]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -24,7 +24,12 @@ from .recorder import Recorder, Step
 from .saved import SavedPool
 from .tape_scopes import TapeScopes
 
+_INSIDE = "compute it inside `with tape:`, and pass the array that the launch wrote"
 _ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
+
+
+def _is_among(a: array, others: Sequence[array]) -> bool:
+    return any(a is other or layouts.may_share_memory(a, other) for other in reversed(others))
 
 
 def _where(graph: Any) -> str:
@@ -240,14 +245,21 @@ class Tape(TapeScopes, Recorder):
             grads: gradients to set and start with, by array; instead of a loss, or besides it.
 
         Raises:
-            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded. Or the
-                gradients of recorded arrays do not belong to their memory. Or there is no argument, and no gradient
-                to start with.
+            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded. Or no recorded
+                step uses an array of `grads`. Or the gradients of recorded arrays do not belong to their memory. Or
+                there is no argument, and no gradient to start with.
             RuntimeError: the loss or an array of `grads` has no gradient, or no array from which the loss was computed
                 has one. Or a recorded step has no gradient any more, because arrays or functions were changed since.
                 Or an earlier call has failed in the middle, and gradients are NaN until `zero` clears them. Or
                 there is no argument, and a gradient is what an earlier call has left: `zero` clears it.
         """
+        if self.launches and isinstance(grads, Mapping):
+            for a in grads:
+                self._require_use(a)
+        self._backward(loss, grads)
+
+    def _backward(self, loss: array | None = None, grads: dict[array, array] | None = None) -> None:
+        """As `backward`, where arrays of `grads` need not have been used."""
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
         observers.refuse_in_jvp("running a tape backwards")
@@ -267,17 +279,24 @@ class Tape(TapeScopes, Recorder):
         written = [a for step in self.launches for a in step.written]
         if given is None:
             standing_gradients.check(written)
-        if loss is not None and not any(a is loss or layouts.may_share_memory(a, loss) for a in reversed(written)):
-            raise ValueError(
-                "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
-                "array that the launch wrote"
-            )
+        if loss is not None and not _is_among(loss, written):
+            raise ValueError(f"loss: nothing that is recorded on this tape writes it; {_INSIDE}")
         if loss is not None:
             self._check_leaves(loss)
         if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
             self._propagate(arrays, written, given)
         else:
             self._propagate_to_cuts(arrays, written, given)
+
+    def _require_use(self, a: Any) -> None:
+        """Raise if a gradient could not arrive anywhere from array `a`. What is wrong otherwise is told later."""
+        if not isinstance(a, array) or a.grad is None or a.size == 0:
+            return
+        if not any(_is_among(a, step.arrays) for step in reversed(self.launches)):
+            raise ValueError(
+                f"grads: nothing that is recorded on this tape uses the array of shape {a.shape} and dtype "
+                f"{a.dtype.__name__}; {_INSIDE}"
+            )
 
     def _follow_parameters(self) -> None:
         """Take the values that parameters of another library have now, if only saved tensors depend on them.
