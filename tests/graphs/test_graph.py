@@ -593,3 +593,14 @@ def test_a_tape_does_not_see_graphs():
         wp.zeros(1, dtype=float)
     with wp.Tape(), pytest.raises(RuntimeError, match="a tape cannot record"):
         wp.capture_launch(capture.graph)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [lambda x, n: x.assign(n), lambda x, n: x.__setitem__(..., n)], ids=["assign", "set"])
+def test_numbers_are_those_of_the_capture(given, dtype):
+    x, numbers = wp.zeros(4, dtype=float), np.ones(4, dtype)
+    with wp.ScopedCapture() as captured:
+        given(x, numbers)
+    numbers[:] = 5.0
+    wp.capture_launch(captured.graph)
+    assert x.list() == [1.0] * 4

@@ -565,7 +565,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def assign(self, src: Any) -> None:
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
         if not isinstance(src, array):
-            src = array(src, dtype=self.dtype, copy=False)
+            src = array(src, dtype=self.dtype, copy=capture.active())  # a graph copies what it is at the capture
         transfer.copy(self, src)
 
     def _copied(self) -> array:
