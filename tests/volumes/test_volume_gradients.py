@@ -186,3 +186,56 @@ def test_arrays_that_values_do_not_follow_are_refused():
 
     with pytest.raises(RuntimeError, match="load_from_numpy"):
         wp.jvp(program, (values,), (values,))
+
+
+@wp.kernel
+def put_squares(volume: wp.uint64, x: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.volume_store(volume, i, 1, 2, x[i] * x[i])
+
+
+@wp.kernel
+def weighted(volume: wp.uint64, sums: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(sums, 0, wp.volume_lookup_f(volume, i, 1, 2) * float(i + 1))
+
+
+def from_address(volume):
+    return wp.Volume.load_from_address(volume.array().ptr, volume.array().size)
+
+
+COPIES = {
+    "array": lambda volume: wp.Volume(volume.array()),
+    "to": lambda volume: wp.Volume(volume.array().to("cpu")),
+    "address": from_address,
+}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("way", COPIES)
+def test_gradients_go_through_copies_of_volumes(way):
+    x = wp.array([0.5, -1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    sums = wp.zeros(1, dtype=float, requires_grad=True)
+    volume = wp.Volume.load_from_numpy(np.ones((8, 8, 8)), voxel_size=1.0, bg_value=0.5)
+    volume.requires_grad = True
+    with wp.Tape() as tape:
+        wp.launch(put_squares, 4, [volume.id, x])
+        copied = COPIES[way](volume)
+        wp.launch(weighted, 4, [copied.id, sums])
+    tape.backward(sums)
+    np.testing.assert_allclose(x.grad.numpy(), 2 * x.numpy() * [1, 2, 3, 4])
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("way", COPIES)
+def test_tangents_go_through_copies_of_volumes(way):
+    def program(x):
+        volume, sums = wp.Volume.load_from_numpy(np.ones((8, 8, 8)), bg_value=0.5), wp.zeros(1, dtype=float)
+        wp.launch(put_squares, 4, [volume.id, x])
+        copied = COPIES[way](volume)
+        wp.launch(weighted, 4, [copied.id, sums])
+        return sums
+
+    x = wp.array([0.5, -1.0, 2.0, 3.0], dtype=float)
+    _, tangent = wp.jvp(program, (x,), (wp.ones(4, dtype=float),))
+    np.testing.assert_allclose(tangent.numpy(), [np.sum(2 * x.numpy() * [1, 2, 3, 4])])

@@ -60,6 +60,11 @@ def register(
     _native.outdate_launch_templates()  # launches without structures were recorded by them
 
 
+def all_of(kind: type, device: Device) -> list[Any]:
+    """Return the structures of a kind on a device that exist."""
+    return [s for s, entry in list(_live.items()) if isinstance(s, kind) and entry.place.device is device]
+
+
 def note_build(structure: Any) -> None:
     """Remember that this thread has changed a structure."""
     _builders[structure] = threading.get_ident()

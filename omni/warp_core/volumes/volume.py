@@ -18,8 +18,7 @@ from ..arrays.factories import empty
 from ..arrays.layouts import byte_range
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
-from ..dispatch import capture, observers
-from ..dispatch.operation import refuse
+from ..dispatch import capture
 from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.annotations import Structure
@@ -28,7 +27,7 @@ from ..lang.values.value_classes import mat33f, vec3f
 from ..lib.geometry.structure_ids import VOLUME
 from ..lib.volumes.volume_data import VolumeData
 from ..tape import structures
-from . import info, rebuilding
+from . import derivatives, info, rebuilding
 from .allocation import (
     FarAway,
     background_of,
@@ -53,7 +52,7 @@ from .nvdb_file import write_grids
 from .variable_bits import with_equal_leaves
 from .vdb_conversion import grid_buffer_of, index_buffer_of
 from .vdb_file import read_vdb
-from .voxel_values import put_dense, values_in, values_of
+from .voxel_values import values_in, values_of
 
 __all__ = ["Volume"]
 
@@ -72,6 +71,7 @@ class Volume(Structure):
     Args:
         data: an array of uint8, the bytes of one or several NanoVDB grids, one behind the other. They are copied. The
             volume is on the device of the array: `wp.Volume(volume.array().to("cpu"))` copies one from there.
+            Where a tape records, that is a step, and the copy requires gradients if the volume does.
 
     Attributes:
         device: where the volume is.
@@ -116,6 +116,7 @@ class Volume(Structure):
     def __init__(self, data: Array):
         require_arrays(data=data)
         self._load(np.ascontiguousarray(data.numpy()).view(np.uint8).ravel(), data.device)
+        derivatives.from_memory(self, *byte_range(data))
 
     @classmethod
     def _of(cls, data: np.ndarray, device: Any) -> Volume:
@@ -260,7 +261,11 @@ class Volume(Structure):
         address, size = integer("grid_ptr", grid_ptr), integer("buffer_size", buffer_size)
         if address <= 0 or size < 0:
             raise ValueError(f"grid_ptr, buffer_size: expected an address and a size, got {grid_ptr} and {buffer_size}")
-        return cls._of(bytes_at(address, size, get_device(device)), device)
+        where = get_device(device)
+        data = bytes_at(address, size, where)
+        volume = cls._of(data, where)
+        derivatives.from_memory(volume, address, address + data.nbytes)
+        return volume
 
     @classmethod
     def load_from_numpy(
@@ -299,17 +304,9 @@ class Volume(Structure):
         value_type, background = background_of(bg_value, values.shape[3:])
         leaves = dense_leaves(values, value_type, background)
         volume = cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device)
-        if observers.is_watched() and isinstance(ndarray, Array):
-            volume._follow(ndarray)
+        if isinstance(ndarray, Array):
+            derivatives.from_array(volume, ndarray)
         return volume
-
-    def _follow(self, dense: Array) -> None:
-        """Let derivatives flow from an array to the values, which are its elements."""
-        if self._values is None or self.device is not dense.device or not element_of(dense.dtype).is_active:
-            refuse("wp.Volume.load_from_numpy", ndarray=dense)
-        else:
-            self._values.requires_grad = observers.has_gradient(dense)
-            put_dense(self.id, dense, self.dtype)
 
     @classmethod
     def allocate(
