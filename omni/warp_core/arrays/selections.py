@@ -38,8 +38,8 @@ def indices_of(key: Any, extent: int, dimension: int) -> Any:
     if numbers.dtype == bool:
         if len(numbers) != extent:
             raise IndexError(f"a mask of {len(numbers)} elements for dimension {dimension} with {extent} elements")
-        numbers = np.flatnonzero(numbers)
-    elif numbers.dtype.kind not in "iu":
+        return np.flatnonzero(numbers).astype(np.int32)
+    if numbers.dtype.kind not in "iu":
         raise TypeError(f"array indices are integers, slices, ... or int32 arrays, got elements of {numbers.dtype}")
     wrong = numbers[(numbers < -extent) | (numbers >= extent)]
     if len(wrong):
