@@ -18,10 +18,13 @@ from ogn.{base} import {base} as Own
 
 from omni.warp_core.kit.older_types import is_free
 
-if is_free():
 
-    class {stem}(Own):
-        """{own} by the name that omni.warp gave it."""
+class {stem}(Own):
+    """{own} by the name that omni.warp gave it."""
+
+
+if not is_free():
+    del {stem}  # without a class, Kit registers no type
 '''
 
 

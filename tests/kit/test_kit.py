@@ -302,3 +302,23 @@ def test_building_again_replaces_the_folder(packaged):
     (packaged / "stale").write_text("old")
     extension.build(packaged)
     assert not (packaged / "stale").exists() and (packaged / "config" / "extension.toml").is_file()
+
+
+def test_the_packaged_folder_plays_headless_too(packaged, small, tmp_path):
+    """Without Kit and without the checkout; the files for Kit's older types are no node types there."""
+    code = """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
+sys.path.insert(0, sys.argv[1])
+import omni
+omni.__path__ = [sys.argv[1] + "/omni"]
+import omni.warp_core as wp
+from omni.warp_core.nodes.stock import node_registry
+assert wp.__file__.startswith(sys.argv[1])
+assert "omni.warp.FixedTime" not in [t.spec.name for t in node_registry.standard()]
+with wp.usd.play(sys.argv[2], trust=True) as player:
+    player.step()
+    assert not player.errors and player.get("/Dots.points").tolist() == [[1, 2, 3]], player.errors
+"""
+    done = subprocess.run([sys.executable, "-c", code, packaged, small], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -75,8 +75,11 @@ class Registry:
         return nearest(name, [*self._types, *ALIASES])
 
     def add_folder(self, folder: Path) -> None:
-        """Register every node below `folder`. Raises OgnError for the first that cannot be used."""
-        for path in sorted(folder.rglob("*.ogn")):
+        """Register every node in `folder`. Raises OgnError for the first that cannot be used.
+
+        Folders below it are left out: in the packaged extension they hold other names of the same nodes, for Kit.
+        """
+        for path in sorted(folder.glob("*.ogn")):
             spec = read(path, EXTENSION)
             cls = load_class(path)
             flags = {name: getattr(cls, name, False) for name in ("reads_stage", "uses_time")}
