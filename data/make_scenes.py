@@ -231,7 +231,7 @@ def wave(folder: Path, size: int = 256) -> None:
     add_camera(stage, (3.5, 6.3, 13.8), (-0.4, -0.75, 0.3))
     graph = GraphWriter(stage, "/World/Graph")
     graph.node("tick", "omni.graph.action.OnTick", 2)
-    graph.read("read", "/World/Water", "points")
+    graph.read("read", "/World/Water", "points", 1.0)
     graph.node(
         "wave", "omni.warp_core.Kernel", 1,
         inputs__codeStr=("string", WAVE), inputs__dimSource=("token", "rest"), inputs__time=("float", 0.0),

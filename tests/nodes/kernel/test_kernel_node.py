@@ -396,7 +396,7 @@ def test_outputs_no_parameter_writes_are_warned_of(make_scene, play):
         ),
         (
             kernel(PLAIN, PLAIN_ATTRIBUTES.replace("/G/read.outputs:value", "/World/Mesh.points")),
-            "/World/Mesh.points, which is an attribute of a prim, not of a node; read it with",
+            "/World/Mesh.points, an attribute of a Mesh; connect it to outputs:value of a node",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def _current(db: Any, path: str, prim: Bundle, name: str, type_name: str) -> np.
     """Return an array that the node writes, else that of the prim on the stage."""
     store = db.host.store
     if name not in prim.attributes and store.prims.exists(path) and store.value_names(path, name):
-        kind, value = store.read(path, name)
+        kind, value = store.look(path, name)
         prim = Bundle({name: Item(kind, value)})
     return array_of(prim, name, type_name)
 

@@ -284,7 +284,7 @@ class GraphPlayer:
         if not name:
             raise KeyError(f"{path!r} names no attribute; write it behind a point, as in /World/Mesh.points")
         try:
-            return self._player.host.store.read(prim, name)
+            return self._player.host.store.look(prim, name)
         except GraphError as error:
             raise KeyError(f"{path}: {error}") from None
 

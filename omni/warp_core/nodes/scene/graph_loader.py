@@ -27,6 +27,7 @@ from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scal
 from . import collector
 from .misspelt_names import misspelt
 
+NODE = "OmniGraphNode"  # the type of a prim that is a node
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
 _BUNDLE_PORTS = tuple(f"{port}_" for port in PORTS)
 _OUTPUT_TARGET = re.compile(r"(?P<node>/[^.]+)[/.](?P<port>inputs|outputs|state)[_:](?P<name>[^/.]+)")
@@ -95,7 +96,7 @@ def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseExc
         if kind == "OmniGraph":
             prims.PruneChildren()
             _outermost_graph(prim, registry, host, loaded, errors)
-        elif kind == "OmniGraphNode":
+        elif kind == NODE:
             host.log.warning(prim.GetPath().pathString, "is a node outside of every graph, so it never runs")
         elif prim.HasRelationship(_INSTANCES):
             for path in prim.GetRelationship(_INSTANCES).GetTargets():
@@ -117,7 +118,7 @@ def _outermost_graph(
     inside: list[tuple[int, Graph]] = []  # depth and graph of those around the current prim, innermost last
     for prim, path, depth in _prims_below(top):
         kind = prim.GetTypeName()
-        if kind != "OmniGraphNode" and kind != "OmniGraph":
+        if kind != NODE and kind != "OmniGraph":
             if prim.HasAttribute("node:type"):
                 host.log.warning(
                     path, f'is {kind or "of no type"} and never runs: write def OmniGraphNode "{prim.GetName()}"'
@@ -420,7 +421,7 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
         for path in paths:
             source = loaded.attribute(path)
             if source is None:
-                _missing_source(loaded, attribute, path, stage)
+                _missing_source(loaded, stage, attribute, path)
                 continue
             if source.type.is_execution != attribute.type.is_execution:
                 _note_execution(source, attribute)
@@ -449,19 +450,24 @@ def _note_execution(source: Attribute, target: Attribute) -> None:
         number.type = EXECUTION
 
 
-def _missing_source(loaded: Loaded, attribute: Attribute, path: str, stage: Usd.Stage) -> None:
-    """Report a connection to an attribute that does not exist; a source has the kind of its target."""
+def _missing_source(loaded: Loaded, stage: Usd.Stage, attribute: Attribute, path: str) -> None:
+    """Report a connection to an attribute that no node has; a source has the kind of its target."""
     node, log, is_execution = attribute.node, attribute.node.host.log, attribute.type.is_execution
+    prim = stage.GetPrimAtPath(path.partition(".")[0])
+    if stage.GetAttributeAtPath(path) and prim.GetTypeName() != NODE:
+        node.disabled = (
+            f"{attribute.name} is connected to {path}, an attribute of a {prim.GetTypeName() or 'prim'}; connect it to "
+            f"outputs:value of a node omni.graph.nodes.ReadPrimAttribute with inputs:prim = <{prim.GetPath()}> and "
+            f'inputs:name = "{path.partition(".")[2]}"'
+        )
+        log.error(node.path, node.disabled)
+        return
     why = loaded.missing(
         path,
         lambda source: source.port == "outputs" and source.type.is_execution == is_execution,
         hint=len(log.errors) < HINTS,
     )
-    if stage.GetAttributeAtPath(path) and path.partition(".")[0] not in loaded._by_path:
-        why = "is an attribute of a prim, not of a node; read it with an omni.graph.nodes.ReadPrimAttribute node"
-    else:
-        why = f"is not there: {why}"
-    node.disabled = f"{attribute.name} is connected to {path}, which {why}"
+    node.disabled = f"{attribute.name} is connected to {path}, which is not there: {why}"
     log.error(node.path, node.disabled)
 
 

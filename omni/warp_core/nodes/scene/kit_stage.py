@@ -31,7 +31,7 @@ class KitStore(StageStore):
         self._authored = Usd.Stage.Open(stage.GetRootLayer(), None, stage.GetPathResolverContext())
         self._looks = 0
 
-    def read(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
+    def look(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
         """Type and value now, or of the stage without its session layer at `timecode`. Raises GraphError."""
         source, kind = self.attribute(path, name)
         time = self.now

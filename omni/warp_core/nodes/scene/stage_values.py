@@ -60,9 +60,11 @@ class StageStore:
         self._dirty: dict[Key, None] = {}
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
         self._told: set[Key] = set()
+        self._looped: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
         self._changes: Counter[str] = Counter()  # writes to each prim
         self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
+        self._left_over: dict[Key, int] = {}  # the frame that read what an earlier one had written
         self._read_now: dict[str, set[str]] = {}  # by graph: prims that its nodes read as they are now
         self.prims = StagePrims(stage)
 
@@ -93,6 +95,18 @@ class StageStore:
         return found, kind
 
     def read(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
+        """Type and value for a node that computes with it, as `look`. Raises GraphError."""
+        if timecode is None:
+            self.note_use(path, name)
+        return self.look(path, name, timecode)
+
+    def note_use(self, path: str, name: str) -> None:
+        """Remember that a node computes with the value that an attribute has now, perhaps from an earlier frame."""
+        key = (path, name)
+        if key in self._written and key not in self._dirty:
+            self._left_over[key] = self.frame
+
+    def look(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
         """Type and value now, or what the scene holds at `timecode`. Raises GraphError."""
         key = (path, name)
         if timecode is None and key in self._written:
@@ -137,10 +151,22 @@ class StageStore:
         else:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
+        if self._left_over.get(key) == self.frame:
+            self._warn_of_loop(key)
         self._dirty[key] = None
         self._changes[path] += 1
         if name.startswith("xformOp"):
             self.prims.hold(path, name, usd)
+
+    def _warn_of_loop(self, key: Key) -> None:
+        if key not in self._looped:
+            self._looped.add(key)
+            self.log.warning(
+                ".".join(key),
+                "each frame reads what the frame before has written here, and writes it again, so that results add up; "
+                "set inputs:usdTimecode of the reading node to start from the scene in each frame, or keep what a "
+                "simulation carries along in a state: attribute of a Kernel node",
+            )
 
     def _warn_not_finite(self, key: Key, value: Value) -> None:
         if key in self._told or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
@@ -226,7 +252,7 @@ class StageStore:
     def local_box(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The lowest and highest corner of a prim and all below it, and the transform of that box to the prim."""
         if self.value_names(path, "points"):
-            points, reach = np.asarray(self.read(path, "points")[1], np.float64), self._reach(path)
+            points, reach = np.asarray(self.look(path, "points")[1], np.float64), self._reach(path)
             low, high = (points.min(0) - reach, points.max(0) + reach) if len(points) else np.zeros((2, 3))
             return low, high, np.identity(4)
         cache = UsdGeom.BBoxCache(self.now, [UsdGeom.Tokens.default_, UsdGeom.Tokens.proxy, UsdGeom.Tokens.render])
@@ -267,7 +293,7 @@ class StageStore:
 
     def _now_or_none(self, path: str, name: str) -> Value:
         try:
-            return self.read(path, name)[1]
+            return self.look(path, name)[1]
         except GraphError:
             return None
 
@@ -291,7 +317,7 @@ class StageStore:
 
     def _reach(self, path: str) -> float:
         try:
-            values = self.read(path, "widths")[1] if self.value_names(path, "widths") else ()
+            values = self.look(path, "widths")[1] if self.value_names(path, "widths") else ()
         except GraphError as error:
             self.log.error(path, str(error))
             return 0.0

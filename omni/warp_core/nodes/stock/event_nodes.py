@@ -170,7 +170,7 @@ class OnObjectChange:
         if _rests(db):
             return True
         path, name = OnObjectChange.watched(db)
-        value = db.host.store.read(path, name)[1]
+        value = db.host.store.look(path, name)[1]
         last = db.shared_state
         if last["is_known"] and not same(last["value"], value):
             db.outputs.propertyName = name

@@ -62,9 +62,10 @@ class PrimReader:
         store, time, last = db.host.store, timecode(db), self._last.get(path, EMPTY)
         if time is None:
             store.note_read(graph_path(db), path)
+            store.note_use(path, "points")  # of all that a bundle has, what a graph moves
         items, names = self._unchanged(db, path, time, patterns)
         for name in names:
-            kind, value = store.read(path, name, time)
+            kind, value = store.look(path, name, time)
             items[name] = _item(last, name, kind, value, store.interpolation(path, name))
         for name, kind_name, value in _derived(db, path, time):
             items[name] = _item(last, name, parse(kind_name), value, "")

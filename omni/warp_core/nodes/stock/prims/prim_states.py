@@ -32,7 +32,7 @@ def _named(db: Database) -> str:
 
 def _is_active(db: Database, path: str) -> bool:
     store = db.host.store
-    is_hidden = store.value_names(path, "visibility") and store.read(path, "visibility")[1] == _HIDDEN
+    is_hidden = store.value_names(path, "visibility") and store.look(path, "visibility")[1] == _HIDDEN
     return store.prim(path).IsActive() and not (is_hidden and path in store.switched)
 
 

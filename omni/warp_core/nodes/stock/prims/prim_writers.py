@@ -121,7 +121,7 @@ class PrimWriter:
         interpolation = found.metadata.get("interpolation")
         made: bool = store.ensure_attribute(path, name, found.type, interpolation.value if interpolation else "")
         if not made and store.value_names(path, name):
-            kind, value = store.read(path, name)
+            kind, value = store.look(path, name)
             if kind == found.type and same(value, found.value):
                 return False
         store.write(path, name, found.type, found.value)
