@@ -163,9 +163,9 @@ class StageStore:
             self._looped.add(key)
             self.log.warning(
                 ".".join(key),
-                "each frame reads what the frame before has written here, and writes it again, so that results add up; "
-                "set inputs:usdTimecode of the reading node to start from the scene in each frame, or keep what a "
-                "simulation carries along in a state: attribute of a Kernel node",
+                "each frame reads what the frame before has written here, and writes it again, so that results add up. "
+                "Set inputs:usdTimecode of the reading node to start from the scene in each frame. What a simulation "
+                "carries along belongs into a state: attribute of a Kernel node",
             )
 
     def _warn_not_finite(self, key: Key, value: Value) -> None:
