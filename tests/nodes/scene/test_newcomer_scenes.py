@@ -125,3 +125,17 @@ def test_a_state_carries_a_simulation(stage):
     heights, errors, warnings = play(stage)
     np.testing.assert_allclose(heights, 2.0)
     assert not errors and not warnings
+
+
+def test_a_callback_for_the_attribute_of_a_prim(stage):
+    stage.GetPrimAtPath("/G/read").CreateAttribute("inputs:usdTimecode", Sdf.ValueTypeNames.TimeCode).Set(1.0)
+    told = []
+    with wp.usd.play(stage, trust=True) as player:
+        player.on_change("/Square.points", lambda path, value: told.append((player.frame, path, value[0, 1])))
+        player.on_change("/Square.faceVertexCounts", lambda path, value: told.append("counts"))
+        player.play(2)
+        with pytest.raises(KeyError, match="no attribute 'pionts'"):
+            player.on_change("/Square.pionts", print)
+        player.rewind()
+        player.step()
+    assert told == [(1, "/Square.points", 1), (2, "/Square.points", 1), (1, "/Square.points", 1)]

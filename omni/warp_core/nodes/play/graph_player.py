@@ -119,10 +119,10 @@ class GraphPlayer:
     def _tell(self, frame: int) -> int:
         """Call what `on_change` has registered, after a frame."""
         for path, callback in list(self._callbacks):
-            attribute = self._attribute(path)
-            if attribute.version != self._seen.get((path, callback)):
-                self._seen[path, callback] = attribute.version
-                callback(path, _copied(attribute.value))
+            version = self._version(path)
+            if version != self._seen.get((path, callback), 0):
+                self._seen[path, callback] = version
+                callback(path, _copied(self._typed(path)[1]))
         return frame
 
     def seek(self, frame: int) -> int:
@@ -238,12 +238,12 @@ class GraphPlayer:
         self._player.set_code(node, text)
 
     def on_change(self, path: str, callback: Callback) -> None:
-        """Call `callback(path, value)` after each frame in which an attribute of a node has got a value.
+        """Call `callback(path, value)` after each frame in which an attribute of a node or a prim has got a value.
 
         Raises:
             KeyError: There is no such attribute.
         """
-        self._seen[path, callback] = self._attribute(path).version
+        self._seen[path, callback] = self._version(path)
         self._callbacks.append((path, callback))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -280,11 +280,20 @@ class GraphPlayer:
         attribute = self._player.loaded.attribute(path)
         if attribute is not None:
             return attribute.resolved, attribute.value
+        return self._of_prim(path, self._player.host.store.look)
+
+    def _version(self, path: str) -> int:
+        """A number that grows with each value that an attribute gets. Raises KeyError."""
+        attribute = self._player.loaded.attribute(path)
+        return attribute.version if attribute is not None else self._of_prim(path, self._player.host.store.version)
+
+    def _of_prim(self, path: str, ask: Callable[[str, str], Any]) -> Any:
+        """Ask about an attribute of a prim. Raises KeyError if there is no such one."""
         prim, _, name = path.partition(".")
         if not name:
             raise KeyError(f"{path!r} names no attribute; write it behind a point, as in /World/Mesh.points")
         try:
-            return self._player.host.store.look(prim, name)
+            return ask(prim, name)
         except GraphError as error:
             raise KeyError(f"{path}: {error}") from None
 

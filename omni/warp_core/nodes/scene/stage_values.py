@@ -30,12 +30,13 @@ Key = tuple[str, str]
 class _Written:
     """The last value written to one attribute, as USD and as NumPy have it, and the frames of its samples."""
 
-    __slots__ = ("frame", "held", "kind", "sdf", "uniform", "usd", "value")
+    __slots__ = ("frame", "held", "kind", "sdf", "uniform", "usd", "value", "version")
 
     def __init__(self, kind: AttributeType, sdf: str, usd: Any, value: Value, uniform: bool):
         self.kind, self.sdf, self.usd, self.value, self.uniform = kind, sdf, usd, value, uniform
         self.frame: int | None = None
         self.held: Any = None
+        self.version = 1
 
 
 def value_at(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
@@ -151,6 +152,7 @@ class StageStore:
         else:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
+            known.version += 1
         if self._left_over.get(key) == self.frame:
             self._warn_of_loop(key)
         self._dirty[key] = None
@@ -187,6 +189,13 @@ class StageStore:
     def changes_of(self, path: str) -> int:
         """How often this play has written to a prim; the same number means the same values, but for varying ones."""
         return self._changes[path]
+
+    def version(self, path: str, name: str) -> int:
+        """How often this play has written to an attribute. Raises GraphError if there is no such one."""
+        written = self._written.get((path, name))
+        if written is None:
+            self.attribute(path, name)
+        return written.version if written is not None else 0
 
     def varying(self, path: str, names: Iterable[str]) -> list[str]:
         """Those of a prim's attributes whose values may change from frame to frame without being written."""
