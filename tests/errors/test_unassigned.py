@@ -121,3 +121,14 @@ def test_refused(case):
 
 def test_repaired():
     accepted(REPAIRED)
+
+
+def test_a_walrus_of_what_is_refused_is_no_second_mistake():
+    text = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    if (y := unknown(n)) > 1.0:
+        x[i] = y
+"""
+    refused(text, "undefined-name", "unknown", "`unknown` is not defined")

@@ -537,6 +537,30 @@ def reversed_range(n: int):
     return s
 
 
+def reversed_steps(n: int):
+    s = 0
+    for i in reversed(range(0, 10, 3)):
+        s = (s * 3 + i) & 1023
+    for i in reversed(range(7, -4, -2)):
+        s = (s * 3 + i) & 1023
+    for i in reversed(range(5, 5, 4)):
+        s += 1000
+    for i in reversed(range(n, -3, -1)):
+        s = (s * 3 + i) & 1023
+    return s
+
+
+def enumerate_reversed(n: int):
+    s = 0
+    for k, i in enumerate(reversed(range(n)), 2):
+        s = (s * 3 + 5 * k + i) & 1023
+    for k, i in enumerate(reversed(range(1, 8, 2))):
+        s = (s * 3 + 5 * k + i) & 1023
+    for k, i in enumerate(range(n, -4, -1)):
+        s = (s * 3 + 5 * k + i) & 1023
+    return s
+
+
 def enumerate_tuple(a: int, b: int):
     s = 0
     for i, x in enumerate((a, b, 4)):

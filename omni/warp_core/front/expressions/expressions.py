@@ -64,7 +64,11 @@ def _lambda(cx: Context, node: ast.Lambda) -> Front:
 @lowers(ast.NamedExpr)
 def _walrus(cx: Context, node: ast.NamedExpr) -> Front:
     assert isinstance(node.target, ast.Name)
-    x = cx.bindable(cx.adapted(node.target.id, cx.rvalue(node.value)), node.value)
+    try:
+        x = cx.bindable(cx.adapted(node.target.id, cx.rvalue(node.value)), node.value)
+    except LoweringError:
+        cx.env[node.target.id] = POISON  # later reads are no mistakes of their own
+        raise
     cx.bind(node.target.id, x, node.target)
     return x
 

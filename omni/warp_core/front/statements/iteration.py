@@ -237,10 +237,23 @@ def _numbered(cx: Context, inner: Span, start: Value, node: ast.Call) -> Span:
         source = cx.b.op("add", cx.b.op("mul", index, inner.step), inner.low)
         return TupleValue((number, inner.item(cx, source)))
 
-    if not (inner.step.is_const and inner.step.const == 1 and inner.low.type is I32 and start.type is I32):
-        raise cx.error("unsupported", "enumerate needs a range of int32 with step 1", node)
     b = cx.at(node)
-    return Span(b.const(0, I32), b.op("sub", inner.high, inner.low), b.const(1, I32), element)
+    length = _length(cx, inner)
+    if length is None or inner.low.type is not I32 or start.type is not I32:
+        text = "enumerate needs an array, or a range of int32 whose step is 1 or -1 or whose bounds are constants"
+        raise cx.error("unsupported", text, node)
+    return Span(b.const(0, I32), length, b.const(1, I32), element)
+
+
+def _length(cx: Context, span: Span) -> Value | None:
+    """The number of iterations, or less than 0 for none; None if that takes a division."""
+    trips = span.trips()
+    if trips is not None:
+        return cx.b.const(trips, span.low.type)
+    if not span.step.is_const or abs(span.step.const) != 1:
+        return None
+    ends = (span.high, span.low) if span.step.const == 1 else (span.low, span.high)
+    return cx.b.op("sub", *ends)
 
 
 def _zip(cx: Context, node: ast.Call) -> Items | Span:
@@ -276,12 +289,19 @@ def _reversed(cx: Context, node: ast.Call) -> Items | Span:
     inner = iterate(cx, node.args[0])
     if isinstance(inner, Items):
         return Items(inner.items[::-1])
-    t = inner.low.type
-    if inner.step.is_const and inner.step.const == 1 and isinstance(t, Scalar) and t.is_signed:
-        b = cx.at(node)
-        one = b.const(1, inner.low.type)
-        return Span(b.op("sub", inner.high, one), b.op("sub", inner.low, one), b.op("neg", one), inner.element)
-    raise cx.error("unsupported", "reversed needs a range of signed integers with step 1", node)
+    t, b = inner.low.type, cx.at(node)
+    if isinstance(t, Scalar) and t.is_signed:
+        trips, step = inner.trips(), inner.step
+        if trips is not None:
+            last = inner.low.const + (trips - 1) * step.const
+            ends = (last, inner.low.const - step.const, -step.const)
+            if all(UntypedLiteral(n).fits(t) for n in ends):
+                low, high, back = (b.const(n, t) for n in ends)
+                return Span(low, high, back, inner.element)
+        elif step.is_const and abs(step.const) == 1:
+            return Span(b.op("sub", inner.high, step), b.op("sub", inner.low, step), b.op("neg", step), inner.element)
+    text = "reversed needs a range of signed integers whose step is 1 or -1 or whose bounds are constants"
+    raise cx.error("unsupported", text, node)
 
 
 def _map(cx: Context, node: ast.Call) -> Items | Span:
