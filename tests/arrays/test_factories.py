@@ -200,6 +200,18 @@ def test_copies_that_cannot_be(copy, error, words):
         copy()
 
 
+def test_numbers_and_views_that_cannot_be():
+    a = wp.zeros(3)
+    for run, error, words in [
+        (lambda: a.assign(np.zeros(4)), ValueError, r"src: has 4 elements \(shape \(4,\)\), but the array has 3"),
+        (lambda: float(a), TypeError, r"an array is no number: write `a.list\(\)\[0\]`"),
+        (lambda: int(a[:1]), TypeError, "an array is no number"),
+        (lambda: a.view(), TypeError, "view: expected a type"),
+    ]:
+        with pytest.raises(error, match=words):
+            run()
+
+
 def test_assign():
     a = wp.zeros(3)
     for src, want in [
@@ -212,7 +224,7 @@ def test_assign():
         assert a.list() == want
     with pytest.raises(TypeError, match="data: expected a sequence"):
         a.assign(5.0)
-    with pytest.raises(ValueError, match="beyond its size 3"):
+    with pytest.raises(ValueError, match="src: has 4 elements"):
         a.assign(np.arange(4))
     v = wp.zeros(2, dtype=wp.vec3)
     v.assign([[1, 2, 3], [4, 5, 6]])

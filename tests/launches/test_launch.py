@@ -664,3 +664,17 @@ def test_a_pointer_to_the_numbers_of_an_array():
     assert a.numpy()[1, 1] == 9.0
     with pytest.raises(ValueError, match="contiguous"):
         wp.zeros((4, 4), dtype=float)[:, 1].cptr()
+
+
+def test_two_structs_of_one_name():
+    Particle = wp.struct(type("Particle", (), {"__annotations__": {"mass": float, "count": int}}))
+    other = wp.struct(type("Particle", (), {"__annotations__": {"count": int, "mass": float}}))
+
+    @wp.kernel
+    def weigh(p: Particle, out: wp.array(dtype=float)):
+        out[0] = p.mass
+
+    with pytest.raises(
+        TypeError, match=r"named Particle: its fields are \(count: .*kernel's \(mass: float32, count: int32\)"
+    ):
+        wp.launch(weigh, 1, inputs=[other(), wp.zeros(1)])

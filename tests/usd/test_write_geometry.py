@@ -183,7 +183,6 @@ MISTAKES = {
     "the last row of transform is [5.0, 6.0, 7.0, 1.0]: the matrix is for row vectors": (
         lambda s: wp.usd.write_transform(s, "/World", np.array(Gf.Matrix4d().SetTranslate((5, 6, 7))))
     ),
-    "widths has 2 numbers, and 1 or 4 would fit": lambda s: wp.usd.write_points(s, "/W", TETRA, widths=[1, 2]),
     "USD has no type for arrays of float32 with elements of shape (5,)": (
         lambda s: wp.usd.write_mesh(s, "/World/M", TETRA, [0, 1, 2], primvars={"x": np.zeros((4, 5), np.float32)})
     ),
@@ -437,3 +436,8 @@ def test_files_that_cannot_be(stage, tmp_path, name, message):
     with pytest.raises(wp.usd.OutputError, match=message):
         wp.usd.save(stage, tmp_path / name)
     assert os.listdir(tmp_path) == []
+
+
+def test_widths_that_do_not_fit(stage):
+    with pytest.raises(ValueError, match="widths has 2 numbers; the counts that fit are 1, 4"):
+        wp.usd.write_points(stage, "/P", np.zeros((4, 3)), widths=[1, 2])

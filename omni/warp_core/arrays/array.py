@@ -566,6 +566,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
         if not isinstance(src, array):
             src = array(src, dtype=self.dtype, copy=capture.active())  # a graph copies what it is at the capture
+        if src.size > self.size:
+            raise ValueError(f"src: has {src.size} elements (shape {src.shape}), but the array has {self.size}")
         transfer.copy(self, src)
 
     def _copied(self) -> array:

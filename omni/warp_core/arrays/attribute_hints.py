@@ -32,6 +32,11 @@ class ForeignNames:
         """The name of the element type. `reprlib` asks for it, as it takes every class `array` for that of Python."""
         return self.dtype.__name__  # type: ignore[attr-defined]
 
+    def __float__(self) -> float:
+        raise TypeError("an array is no number: write `a.list()[0]` for the first element")
+
+    __int__ = __float__
+
     def __getattr__(self, name: str) -> Any:  # where the usual look-up has failed
         if name in _HERE:
             raise AttributeError(f"arrays have no `{name}`: {_HERE[name]}", obj=self)  # no `name`: no guess of Python's

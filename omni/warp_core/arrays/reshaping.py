@@ -44,18 +44,21 @@ class Reshaping:
         """
         return self._view_of(layouts.transpose(self._layout(), axes))
 
-    def view(self: Any, dtype: Any) -> array:
+    def view(self: Any, dtype: Any = None) -> array:
         """The same memory read as elements of `dtype`.
 
         Of the same size, the shape stays. From scalars to elements with components the last dimensions must hold
         exactly the components; the other way round dimensions are added.
 
         Raises:
+            TypeError: If `dtype` is left out.
             ValueError: If the shape or the strides do not allow it.
 
         >>> wp.zeros((4, 3)).view(wp.vec3).shape
         (4,)
         """
+        if dtype is None:
+            raise TypeError("view: expected a type, as in `a.view(wp.vec3)`; for the same elements write `a[...]`")
         old, new = self._require_element(), element_of(dtype)
         layout = self._layout()
         if old.type.size == new.type.size:

@@ -32,7 +32,7 @@ from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.types import Array, Type, indexed_array, leaves
+from ..lang.types import Array, Struct, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
@@ -446,7 +446,18 @@ class PlanMaker:
         t = self.types[index]
         if indexed_array(t) is not None:
             return as_indexed(value, t)
+        if isinstance(t, Struct):
+            return _namesake(value, t)
         return shared_array(value, t) if isinstance(t, Array) else NotImplemented
+
+
+def _namesake(value: Any, t: Struct) -> Any:
+    """NotImplemented for a value of another struct. Raise if it has the same name, by which no one could tell them."""
+    other = getattr(value, "__wc_type__", None)
+    if isinstance(other, Struct) and other.name == t.name:
+        theirs, ours = (", ".join(f"{n}: {spell(f)}" for n, f in s.fields) for s in (other, t))
+        raise TypeError(f"two structs are named {t.name}: its fields are ({theirs}), those of the kernel's ({ours})")
+    return NotImplemented
 
 
 def as_indexed(value: Any, t: Type) -> Any:

@@ -168,9 +168,9 @@ def write_points(
 
 def _widths(widths: Any, counts: Mapping[str, int]) -> np.ndarray:
     values = host_values(widths, "widths", np.float32).reshape(-1)
-    if len(values) not in (1, *counts.values()):
-        fitting = " or ".join(str(count) for count in sorted({1, *counts.values()}))
-        raise ValueError(f"widths has {len(values)} numbers, and {fitting} would fit")
+    fitting = sorted({1, *counts.values()})
+    if len(values) not in fitting:
+        raise ValueError(f"widths has {len(values)} numbers; the counts that fit are {', '.join(map(str, fitting))}")
     return values
 
 
