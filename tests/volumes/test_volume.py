@@ -511,3 +511,18 @@ def test_points_in_a_list_and_values_of_two_components_are_named():
         volume.rebuild(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="no volume of values of 2 components"):
         wp.Volume.load_from_numpy(np.zeros((2, 2, 2, 2)), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("values", "background", "dtype"),
+    [
+        (np.full((2, 2, 2), 2**24 + 1), 0.0, wp.int64),
+        (np.full((2, 2, 2), 2.7), 0, wp.float64),
+        (np.full((2, 2, 2), 2**40), 0, wp.int64),
+    ],
+)
+def test_numbers_that_the_type_of_the_background_cannot_hold(values, background, dtype):
+    with pytest.raises(ValueError, match=r"ndarray: not all its .* numbers are values of"):
+        wp.Volume.load_from_numpy(values, bg_value=background)
+    volume = wp.Volume.load_from_numpy(values, bg_value=dtype(0))
+    assert wp.volume_lookup(volume.id, 1, 1, 1, dtype=dtype).value == values[1, 1, 1]

@@ -151,7 +151,11 @@ def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> 
     counts = [-(-n // LEAF_SIDE) for n in values.shape[:3]]
     padded = np.empty([n * LEAF_SIDE for n in counts] + list(values.shape[3:]), value_type.base)
     padded[:] = background
-    padded[tuple(slice(n) for n in values.shape[:3])] = values
+    own = padded[tuple(slice(n) for n in values.shape[:3])]
+    with np.errstate(invalid="ignore", over="ignore"):
+        own[...] = values
+    if values.dtype.kind != "f" or own.dtype.kind != "f":  # doubles become floats as everywhere
+        _require_equal(values, own, value_type)
     x, y, z = counts
     blocks = padded.reshape(x, LEAF_SIDE, y, LEAF_SIDE, z, LEAF_SIDE, *values.shape[3:])
     table = np.moveaxis(blocks, (2, 4), (1, 2)).reshape(x * y * z, LEAF_SIDE**3, *values.shape[3:])
@@ -161,6 +165,14 @@ def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> 
     origins, number = leaf_origins(corners.reshape(-1, 3))
     order = np.argsort(number)
     return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool), table[order])
+
+
+def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -> None:
+    if not np.array_equal(values, own):
+        raise ValueError(
+            f"ndarray: not all its {values.dtype} numbers are values of {value_type.name}, the type of bg_value; "
+            "give a background of another type, such as bg_value=wp.int64(0) or wp.float64(0.0), or convert the array"
+        )
 
 
 def rows_as_array(rows: np.ndarray, out: array | None, device: Device) -> array:
