@@ -716,13 +716,14 @@ class _Array(Generic[_D]):
     def typecode(self) -> str:
         """The name of the element type. `reprlib` asks for it, as it takes every class `array` for that of Python."""
 
-    def view(self, dtype: Any) -> _Array[Any]:
+    def view(self, dtype: Any=None) -> _Array[Any]:
         """The same memory read as elements of `dtype`.
 
     Of the same size, the shape stays. From scalars to elements with components the last dimensions must hold
     exactly the components; the other way round dimensions are added.
 
     Raises:
+        TypeError: If `dtype` is left out.
         ValueError: If the shape or the strides do not allow it.
 
     >>> wp.zeros((4, 3)).view(wp.vec3).shape
