@@ -1,4 +1,4 @@
-"""What a newcomer who writes a scene with pxr meets: each mistake is told, with what to write."""
+"""Mistakes of a newcomer who writes a scene with pxr: the player tells each, with the text to write instead."""
 
 import numpy as np
 import pytest
