@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import IO, Any, NoReturn
 
@@ -206,18 +206,30 @@ def _preview(options: argparse.Namespace) -> int:
     return OK
 
 
+@contextlib.contextmanager
+def _explained(output: str) -> Iterator[None]:
+    """End the command where a scene cannot be read, a choice does not fit, or `output` cannot be written."""
+    try:
+        yield
+    except _load("usd.stage").StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except ValueError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{output}: cannot be written: {error.strerror or error}") from None
+
+
 def _graph(options: argparse.Namespace) -> int:
     picture, play, loading = (
         _load("nodes.play.graph_picture"),
         _load("nodes.play.player"),
         _load("nodes.graph.node_graph"),
     )
-    stage = _load("usd.stage")
     if not options.output.endswith(".svg"):
         raise _Stop(USAGE, f"{options.output}: only .svg files can be written")
     if not options.trust:
         child_process.limit_memory()
-    try:
+    with _explained(options.output):
         loaded = play.load_graphs(options.scene, loading.Log(lambda text: print(harmless(text), file=sys.stderr)))
         graphs = [graph for graph in loaded.graphs if options.graph in (None, graph.path)]
         if not graphs:
@@ -225,12 +237,6 @@ def _graph(options: argparse.Namespace) -> int:
             raise _Stop(USAGE, f"--graph {options.graph}: there is no such graph; there is {names}")
         child_process.reach(child_process.PLAYING)
         write(options.output, picture.svg(graphs).encode())
-    except stage.StageError as error:
-        raise _Stop(INPUT, str(error)) from None
-    except ValueError as error:
-        raise _Stop(USAGE, str(error)) from None
-    except OSError as error:
-        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
     child_process.reach(child_process.WRITTEN)
     print(harmless(f"wrote {options.output}: {sum(len(graph.nodes) for graph in graphs)} nodes"))
     return OK
@@ -307,18 +313,12 @@ def _presets(options: argparse.Namespace) -> int:
 def _save_preset(options: argparse.Namespace) -> int:
     if not (options.scene and options.name and (options.output or "").endswith(".py")):
         raise _Stop(USAGE, "a preset is saved with NODE --from SCENE -o OUT.py")
-    presets, stage = _load("nodes.play.preset_listing"), _load("usd.stage")
+    presets = _load("nodes.play.preset_listing")
     child_process.limit_memory()
-    try:
+    with _explained(options.output):
         text = presets.of_node(options.scene, options.name)
         child_process.reach(child_process.PLAYING)
         write(options.output, text.encode())
-    except stage.StageError as error:
-        raise _Stop(INPUT, str(error)) from None
-    except ValueError as error:
-        raise _Stop(USAGE, str(error)) from None
-    except OSError as error:
-        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
     child_process.reach(child_process.WRITTEN)
     print(harmless(f"wrote {options.output}"))
     return OK
