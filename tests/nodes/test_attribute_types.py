@@ -9,7 +9,7 @@ from pxr import Sdf
 
 import omni.warp_core as wp
 from omni.warp_core.lang.annotations import type_or_none
-from omni.warp_core.nodes.kernel.kernel_types import element_type
+from omni.warp_core.nodes.values.array_elements import element_type
 from omni.warp_core.nodes.values.attribute_types import BASES, UNION_GROUPS, TypeNameError, from_sdf, parse, parse_union
 
 # name, USD name, NumPy dtype, shape of one element: table 2.3 of the format, row by row

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...lang.values.type_registry import python_type
 from ..graph.attribute import Attribute
+from ..graph.placement import elements, placed
 from ..values.attribute_values import same
 from .kernel_bindings import Binding
 from .kernel_run import Run
 from .kernel_types import as_scalar
-from .placement import elements, placed
 
 
 @dataclass

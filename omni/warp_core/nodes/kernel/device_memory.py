@@ -1,6 +1,6 @@
 """The memory behind a node's arrays on a GPU. Arrays of nodes on one device are used where they lie.
 
-placement.py copies inputs to the device. Outputs stay there until a consumer asks for numbers: see
+graph/placement.py copies inputs to the device. Outputs stay there until a consumer asks for numbers: see
 values/device_values.py.
 """
 
@@ -13,13 +13,14 @@ import numpy as np
 import omni.warp_core as wp
 
 from ...lang.values.type_registry import python_type
+from ..graph.placement import elements, placed, placed_numbers, value_of
+from ..values.array_elements import as_array
 from ..values.device_values import DeviceValue
 from .array_sizes import count_of
 from .kernel_bindings import Binding
 from .kernel_memory import check_filled, check_start
-from .kernel_types import as_array, as_scalar
+from .kernel_types import as_scalar
 from .node_values import NodeValues
-from .placement import elements, placed, placed_numbers, value_of
 
 
 class DeviceMemory:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..graph.node_graph import GraphError
+from ..values.array_elements import as_array
 from ..values.attribute_types import AttributeType
 from .array_sizes import count_of
 from .dimensions import empty_input
 from .kernel_bindings import Binding
-from .kernel_types import as_array
 from .node_values import NodeValues
 
 # Bytes of physical memory. The system would promise more, and then end the process.

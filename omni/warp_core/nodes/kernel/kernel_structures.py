@@ -20,11 +20,11 @@ import omni.warp_core as wp
 
 from ...usd.polygons import triangulate
 from ..graph.node_graph import GraphError
+from ..graph.placement import placed_numbers
 from ..values.attribute_types import AttributeType, parse
 from ..values.device_values import DeviceValue, known
 from . import code_file
 from .node_values import NodeValues
-from .placement import placed_numbers
 
 MESH, GRID, VOLUME = "mesh", "hash grid", "volume"
 _CLASSES = {MESH: "wp.Mesh", GRID: "wp.HashGrid", VOLUME: "wp.Volume"}

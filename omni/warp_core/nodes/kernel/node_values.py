@@ -12,8 +12,8 @@ import numpy as np
 
 from ..graph.attribute import Attribute
 from ..graph.node_graph import Timing
+from ..values.array_elements import as_numbers
 from ..values.attribute_types import AttributeType, parse
-from .kernel_types import as_numbers
 
 
 @dataclass(frozen=True)

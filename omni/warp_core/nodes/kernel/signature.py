@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...lang import types as kt
+from ..values.array_elements import element_type
 from ..values.attribute_types import AttributeType
 from .kernel_structures import hint, kind_of
-from .kernel_types import element_type, fits, spelled, usd_type
+from .kernel_types import fits, spelled, usd_type
 
 ADDED, REMOVED, RETYPED, KEPT = "added", "removed", "retyped", "kept"
 # Attributes inputs:NAME:<companion> say something about the parameter NAME.

@@ -1,6 +1,6 @@
 """Arrays of nodes where their kernels run: inputs on the device of the play, outputs that stay there.
 
-On the CPU, arrays share the memory of values. kernel/placement.py copies values to a GPU, and counts the copies. Kit
+On the CPU, arrays share the memory of values. graph/placement.py copies values to a GPU, and counts the copies. Kit
 keeps values in its own memory, so outputs are copied there.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.node_graph import Timing
-from ..kernel.placement import placed, placed_numbers, value_of
+from ..graph.placement import placed, placed_numbers, value_of
 from ..values.attribute_types import parse
 from ..values.attribute_values import converter, unconverted
 from ..values.bundles import Bundle

@@ -19,14 +19,15 @@ from ...lang.values.type_registry import python_type
 from ..graph.attribute import Attribute, GraphError
 from ..graph.database import Database
 from ..graph.node_graph import Node
+from ..graph.placement import elements, placed
 from ..kernel.array_sizes import count_of, view_shape
 from ..kernel.dimensions import launch_dims
 from ..kernel.kernel_bindings import Binding
 from ..kernel.kernel_node import KernelState
-from ..kernel.kernel_types import as_array, as_scalar
+from ..kernel.kernel_types import as_scalar
 from ..kernel.node_values import NodeValues
-from ..kernel.placement import elements, placed
 from ..kernel.program import Program
+from ..values.array_elements import as_array
 
 FLOATS = ("float", "double")  # precisions of parameters and losses
 

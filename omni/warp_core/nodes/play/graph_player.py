@@ -14,10 +14,10 @@ from ...arrays.array import array
 from ...usd.output_layer import OutputLayer, SampleLayer
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Log, Node
-from ..kernel.kernel_types import as_array, element_type
 from ..live_session import Session, Settings
 from ..scene import consent
 from ..scene.visible_text import harmless
+from ..values.array_elements import as_array, element_type
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError
 from .player import Player

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.attribute import Attribute
-from ..graph.node_graph import Timing
+from ..values.array_elements import as_array, as_numbers, element_type
 from ..values.attribute_types import AttributeType
 from ..values.bundles import Item
 from ..values.device_values import DeviceValue
-from .kernel_types import as_array, as_numbers, element_type
+from .attribute import Attribute
+from .node_graph import Timing
 
 
 def placed(holder: Attribute | Item, kind: AttributeType, device: str, timing: Timing) -> Any:
