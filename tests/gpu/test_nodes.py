@@ -21,11 +21,12 @@ DEVICE = "cuda:0"
 class Scene:
     """A scene with a graph of nodes, on a device."""
 
-    def __init__(self, folder, nodes, device=DEVICE, evaluator="push"):
+    def __init__(self, folder, nodes, device=DEVICE, evaluator="push", types=()):
         path = folder / "scene.usda"
         head = "#usda 1.0\n(\n    startTimeCode = 0\n    endTimeCode = 5\n)\n"
         path.write_text(f'{head}{WORLD}def OmniGraph "G"\n{{\n    token evaluator:type = "{evaluator}"\n{nodes}\n}}\n')
-        self.player = Player.open(str(path), Settings(device=device), Log(emit=lambda text: None))
+        settings = Settings(device=device, nodes=[str(folder) for folder in types])
+        self.player = Player.open(str(path), settings, Log(emit=lambda text: None))
         self.player.begin()
 
     def step(self):

@@ -8,7 +8,7 @@ KIT = ("carb", "omni.ext", "omni.graph", "omni.timeline", "omni.usd")
 
 
 @pytest.fixture(autouse=True)
-def _no_stand_ins_stay():
+def no_stand_ins_stay():
     yield
     for name in [name for name in sys.modules if name in KIT or name.startswith(tuple(f"{root}." for root in KIT))]:
         del sys.modules[name]

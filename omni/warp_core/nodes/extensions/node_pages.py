@@ -61,6 +61,8 @@ def _row(attribute: AttributeSpec) -> str:
         about.append(f"at most {attribute.maximum}")
     if attribute.optional:
         about.append("optional")
+    if attribute.memory != "cpu":
+        about.append(f"memory: {attribute.memory}")
     name = attribute.name.partition(":")[2]
     return f"| `{name}` | `{attribute.type}` | {_default(attribute)} | {'; '.join(about)} |"
 

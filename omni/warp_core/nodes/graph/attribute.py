@@ -51,7 +51,10 @@ def type_words(kind: AttributeType) -> str:
 
 
 class Attribute:
-    """One attribute of one node. `spec` is None for dynamic attributes, which the node type does not declare."""
+    """One attribute of one node. `spec` is None for dynamic attributes, which the node type does not declare.
+
+    `memory` is where the node class wants arrays: cpu, cuda, or any for where they lie.
+    """
 
     __slots__ = (
         "_from",
@@ -59,6 +62,7 @@ class Attribute:
         "_seen",
         "_value",
         "feed",
+        "memory",
         "name",
         "node",
         "others",
@@ -73,6 +77,7 @@ class Attribute:
         self.node, self.name, self.type, self.spec = node, name, kind, spec
         port = name.partition(":")[0]
         self.port = _PORTS.get(port, port)
+        self.memory = "cpu" if spec is None else spec.memory
         self._value: Value = zero(kind) if spec is None else spec.default
         self.version = 0
         self.sources: list[Attribute] = []

@@ -1,15 +1,15 @@
 """The `db` that a node class sees in `compute(db)`: its attributes as Python properties, its state and its log.
 
 The shape follows what Kit generates, so that the same class runs in both: `db.inputs.x`, `db.outputs.x = ...`,
-`db.outputs.x_size = n` before writing into an array output, `db.per_instance_state`, `db.log_error(...)`.
+`db.outputs.x_size = n` before writing into an array output, `db.per_instance_state`, `db.log_error(...)`. Arrays are
+NumPy arrays, or arrays of the device of the play where the `.ogn` file asks for that (`memoryType`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...arrays.array import array
 from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter, unconverted
@@ -17,6 +17,7 @@ from ..values.device_values import DeviceValue
 from .attribute import Attribute, GraphError
 from .bundle_handles import BundlePorts
 from .node_graph import Host, Node
+from .placement import asked, given, zeros
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.
 DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_PUSH, LATENT_FINISH = range(5)
@@ -44,7 +45,7 @@ class RuntimeAttribute:
     @property
     def value(self) -> Value:
         """The value, None before the first one."""
-        return self._attribute.value
+        return asked(self._attribute)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "value":
@@ -56,6 +57,8 @@ def _store(attribute: Attribute, value: Any) -> None:
     if attribute.type.is_execution:
         attribute.value = int(value)
         return
+    if isinstance(value, array):
+        value = given(value, attribute)
     if type(value) is DeviceValue and converter(value.kind, attribute.resolved) is unconverted:
         attribute.set(value)
         return
@@ -97,11 +100,11 @@ class Ports:
         if attribute is None:
             sized = self._sized(name)
             if sized is not None:
-                return len(sized.value)
+                return len(sized.held)
             attribute = self._find(name)
         if attribute.type.is_bundle:
             return self._bundles.contents(attribute)
-        return RuntimeAttribute(attribute) if attribute.type.is_any else attribute.value
+        return RuntimeAttribute(attribute) if attribute.type.is_any else asked(attribute)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._port == "inputs":
@@ -115,8 +118,7 @@ class Ports:
             else:
                 _store(attribute, value)
             return
-        kind = sized.resolved
-        sized.set(np.zeros((int(value), *kind.shape), kind.dtype) if kind.is_numeric else ("",) * int(value))
+        sized.set(zeros(sized, int(value)))
 
 
 class Database:
@@ -201,7 +203,10 @@ class Database:
         return found
 
     def set_dynamic_attribute_memory_location(self, on_gpu: bool, gpu_ptr_kind: Any = None) -> None:
-        """Accept where Kit should hold dynamic attributes; here they always lie in host memory."""
+        """Say where this node wants the arrays of its dynamic attributes: on the device of the play, or as NumPy."""
+        for attribute in self._node.attributes.values():
+            if attribute.spec is None:
+                attribute.memory = "cuda" if on_gpu else "cpu"
 
 
 class _Current:

@@ -1,7 +1,7 @@
-"""Values of nodes as arrays of a device. On the CPU an array shares the memory of the value.
+"""Values of nodes as arrays of the device of the play. On the CPU an array shares the memory of the value.
 
 To a GPU a value is copied once, whoever asks first: its attribute or bundle then holds it in both places. `Timing`
-counts the copies.
+counts the copies. `asked`, `given` and `zeros` serve node classes whose `.ogn` file has a `memoryType`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
+import omni.warp_core as wp
+
+from ...arrays.dtypes import element_of
+from ...lang.values.type_registry import python_type
 from ..values.array_elements import as_array, as_numbers, element_type
 from ..values.attribute_types import AttributeType
+from ..values.attribute_values import Value
 from ..values.bundles import Item
 from ..values.device_values import DeviceValue
 from .attribute import Attribute
@@ -59,3 +64,49 @@ def value_of(array: Any, kind: AttributeType, timing: Timing, is_reused: bool = 
     if array.device.is_cpu:
         return array.numpy().reshape(-1, *kind.shape).astype(kind.dtype, copy=False)
     return DeviceValue(array.flatten(), kind, timing.count_download, is_reused=is_reused)
+
+
+def asked(attribute: Attribute) -> Any:
+    """Return the value of an attribute as its node class asks for it: an array of the device, or a value on the CPU."""
+    if attribute.memory == "cpu" or not _is_placed(attribute.resolved):
+        return attribute.value
+    kind, device, held = attribute.resolved, attribute.node.host.device, attribute.held
+    if attribute.memory == "any" and not (type(held) is DeviceValue and held.is_on(device)):
+        return attribute.value
+    array = placed(attribute, kind, device, attribute.node.timing)
+    if attribute.port != "inputs" and type(attribute.held) is DeviceValue:
+        attribute.held.forget()  # the node may write to the array
+    return elements(array, _element_class(kind), tuple(array.shape))
+
+
+def given(array: Any, attribute: Attribute) -> Value:
+    """Return an array that a node class gives an attribute: where it lies, or on the CPU if its elements differ."""
+    kind, timing, element = attribute.resolved, attribute.node.timing, element_of(array.dtype)
+    inside = (*array.shape, *element.inner) == (len(array), *kind.shape) and element.numpy == kind.dtype
+    if _is_placed(kind) and inside:
+        whole = elements(array.contiguous(), _element_class(kind), (len(array),))
+        return value_of(whole, kind, timing, is_reused=True)
+    if not array.device.is_cpu:
+        timing.count_download()
+    return array.numpy()
+
+
+def zeros(attribute: Attribute, count: int) -> Value:
+    """Return an array of so many empty elements as a value, in the memory that the node class asks for."""
+    kind, node = attribute.resolved, attribute.node
+    if not kind.is_numeric:
+        return ("",) * count
+    if attribute.memory != "cuda":
+        return np.zeros((count, *kind.shape), kind.dtype)
+    return value_of(wp.zeros(count, dtype=_element_class(kind), device=node.host.device), kind, node.timing)
+
+
+def _is_placed(kind: AttributeType) -> bool:
+    """True for arrays of numbers. Single numbers and texts are always on the CPU."""
+    return kind.is_array and kind.is_numeric
+
+
+def _element_class(kind: AttributeType) -> Any:
+    element = element_type(kind)
+    assert element is not None, f"kernels know {kind}"
+    return python_type(element)

@@ -37,7 +37,10 @@ class OgnError(ValueError):
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """One attribute of a node type. `name` carries its port: "inputs:time"."""
+    """One attribute of a node type. `name` carries its port: "inputs:time".
+
+    `memory` is where the node class wants arrays: cpu, cuda, or any for where they lie.
+    """
 
     name: str
     type: AttributeType
@@ -48,6 +51,7 @@ class AttributeSpec:
     maximum: Any = None
     allowed_tokens: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
+    memory: str = "cpu"
 
     @property
     def port(self) -> str:
@@ -189,10 +193,11 @@ class _Reader:
 
     def attributes(self, node: str, body: dict) -> dict[str, AttributeSpec]:
         found: dict[str, AttributeSpec] = {}
+        memory = body.get("memoryType", "cpu")
         for port in PORTS:
             section = body.get(port, {})
             for key, entry in _items(section if isinstance(section, dict) else {}):
-                spec = self.attribute(f"{node}.{port}.{key}", port, key, entry)
+                spec = self.attribute(f"{node}.{port}.{key}", port, key, entry, memory)
                 if spec is None:
                     continue
                 if spec.name in found:
@@ -200,7 +205,7 @@ class _Reader:
                 found[spec.name] = spec
         return found
 
-    def attribute(self, where: str, port: str, key: str, entry: Any) -> AttributeSpec | None:
+    def attribute(self, where: str, port: str, key: str, entry: Any, memory: str) -> AttributeSpec | None:
         match = ATTRIBUTE_NAME.fullmatch(key)
         if not match:
             self.problem(where, "not an attribute name: letters, digits, _ : and . only")
@@ -232,6 +237,7 @@ class _Reader:
             maximum=entry.get("maximum"),
             allowed_tokens=tuple(tokens.values()),
             metadata=_metadata(entry.get("metadata")),
+            memory=entry.get("memoryType", memory),
         )
 
     def allowed_tokens(self, where: str, kind: AttributeType, entry: dict) -> dict[str, str]:
