@@ -174,12 +174,14 @@ def test_node_folders_with_mistakes(tmp_path, python, words):
 
 
 def test_a_node_folder(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "OgnThing.ogn").write_text(json.dumps({"Thing": {"description": "x", "language": "Python"}}))
-    (tmp_path / "a" / "OgnThing.py").write_text("class OgnThing:\n    compute = staticmethod(lambda db: True)\n")
+    (tmp_path / "below").mkdir()
+    for name, folder in (("Thing", tmp_path), ("Other", tmp_path / "below")):
+        (folder / f"Ogn{name}.ogn").write_text(json.dumps({name: {"description": "x", "language": "Python"}}))
+        (folder / f"Ogn{name}.py").write_text(f"class Ogn{name}:\n    compute = staticmethod(lambda db: True)\n")
     found = Registry()
     found.add_folder(tmp_path)
     assert found.find("omni.warp_core.Thing").cls.__name__ == "OgnThing"
+    assert found.find("omni.warp_core.Other") is None
 
 
 @settings(max_examples=150, deadline=None)
