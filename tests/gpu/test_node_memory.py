@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from tests.gpu.test_node_geometry import CLOCK, mover
+from omni.warp_core.nodes.values.bundles import prims_of
+from tests.gpu.test_node_geometry import CLOCK, NOISE, mover, taken_out
+from tests.gpu.test_node_geometry import READ as MESH
 from tests.gpu.test_nodes import DEVICE, Scene
 from tests.nodes.extensions.conftest import no_stand_ins_stay  # noqa: F401
-from tests.nodes.extensions.memory_nodes import other, sway, write_nodes
+from tests.nodes.extensions.memory_nodes import bundled, other, sway, write_nodes
 from tests.nodes.kernel.kernel_scenes import POINTS, READ, write
 
 FRAMES = 4
@@ -51,6 +53,17 @@ def test_kernel_nodes_take_the_same_arrays(tmp_path, types):
     assert [scene.copies(name) for name in ("first", "move", "last")] == [(1, 0), (0, 0), (0, 0)]
     moved = expected(POINTS, FRAMES - 1) + np.array([0, (FRAMES - 1) / 24, 0])
     assert np.allclose(scene.value("/G/last.outputs:points"), expected(moved, FRAMES - 1), atol=1e-5)
+
+
+def test_bundles(tmp_path, types):
+    noise = MESH + NOISE % "read.outputs_bundle" + bundled("first", "/G/noise.outputs_prims")
+    nodes = CLOCK + noise + bundled("last", "/G/first.outputs_mesh") + taken_out("/G/last.outputs_mesh", "/World/Mesh")
+    scene = played(tmp_path, nodes, types)
+    assert [scene.copies(name) for name in ("noise", "first", "last")] == [(1, 0), (0, 0), (0, 0)]
+    assert scene.value("/G/last.outputs:seen") == DEVICE
+    prims = [prims_of(scene.value(f"/G/{path}"))[0] for path in ("noise.outputs:prims", "first.outputs:mesh")]
+    assert np.array_equal(scene.value("/G/points.outputs:output"), 4 * prims[0].value("points"))
+    assert np.array_equal(prims[1].value("before"), prims[0].value("points"))
 
 
 def test_no_elements(tmp_path, types):

@@ -23,6 +23,7 @@ def lies_on(array):
 
 """
 POINTS = {"type": "pointf[3][]", "description": "Points"}
+MESH = {"type": "bundle", "description": "A mesh"}
 ON_DEVICE = POINTS | {"memoryType": "cuda"}
 ANYWHERE = POINTS | {"memoryType": "any"}
 # Name -> inputs, outputs, and the body of compute(db). Each tells in outputs:seen where its points lie.
@@ -49,6 +50,17 @@ NODES = {
         assert db.inputs.scale == 3.0
         db.outputs.points = points
         db.outputs.seen = lies_on(points)
+        return True"""),
+    "Bundled": (
+        {"mesh": MESH}, {"mesh": MESH}, """
+        db.outputs.mesh = db.inputs.mesh
+        prim = db.outputs.mesh.bundle.get_child_bundle(0)
+        points = prim.get_attribute_by_name("points")
+        old = points.get_array(on_gpu=True)
+        made = points.get_array(on_gpu=True, get_for_write=True, reserved_element_count=len(old))
+        db.outputs.seen = lies_on(made)
+        wp.launch(twice, dim=len(old), inputs=[old, made], device=made.device)
+        prim.create_attribute("before", "pointf[3][]").set(old)
         return True"""),
     "Dynamic": ({}, {"points": POINTS}, """
         db.set_dynamic_attribute_memory_location(on_gpu=True)
@@ -79,6 +91,15 @@ def sway(name: str, source: str) -> str:
         token node:type = "acme.tools.Sway"
         {points}
         custom float inputs:height.connect = </G/time.outputs:time>
+    }}
+    """
+
+
+def bundled(name: str, source: str) -> str:
+    """The text of a node that doubles the points of a mesh, in a bundle."""
+    return f"""def OmniGraphNode "{name}" {{
+        token node:type = "acme.Bundled"
+        custom rel inputs:mesh = <{source}>
     }}
     """
 

@@ -14,10 +14,16 @@ from typing import Any
 
 import numpy as np
 
+import omni.warp_core as wp
+
+from ...arrays.array import array
 from ..values.attribute_types import AttributeType, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, zero
 from ..values.bundles import EMPTY, Bundle, Item, frozen
+from ..values.device_values import DeviceValue
 from .attribute import Attribute, GraphError
+from .node_graph import Node
+from .placement import array_for, given, is_placed, value_of, zeros
 
 
 class BundleChangeType(IntEnum):
@@ -84,14 +90,20 @@ class ItemHandle:
         return len(self._item.held) if self._item.type.is_array else 1
 
     def get(self, on_gpu: bool = False) -> Value:
-        """Return the value; an array is read-only."""
-        self._on_host(on_gpu)
-        return self._item.value
+        """Return the value; an array is read-only. On a GPU: an array of numbers is one of the device of the play."""
+        item = self._item
+        if on_gpu and is_placed(item.type):
+            return array_for(self._bundle.node, item, item.type)
+        return item.value
 
     def set(self, value: Any, on_gpu: bool = False) -> None:
-        """Store a copy of `value`. Raises GraphError for one that does not fit the type."""
-        self._on_host(on_gpu)
+        """Store a copy of `value`, where it lies. Raises GraphError for one that does not fit the type."""
         item = self._item
+        if isinstance(value, array):
+            value = given(value, item.type, self._bundle.node.timing)
+            if type(value) is DeviceValue:
+                self._put(Item(item.type, value.kept(), item.metadata))
+                return
         try:
             taken = coerce(value, item.type)
         except ValueTypeError as error:
@@ -99,25 +111,22 @@ class ItemHandle:
         copied = taken.copy() if isinstance(taken, np.ndarray) else taken
         self._put(Item(item.type, frozen(copied), item.metadata))
 
-    def get_array(
-        self, on_gpu: bool = False, get_for_write: bool = False, reserved_element_count: int = 0
-    ) -> np.ndarray:
+    def get_array(self, on_gpu: bool = False, get_for_write: bool = False, reserved_element_count: int = 0) -> Any:
         """Return the array. For writing: a new one of `reserved_element_count` elements that begins like the old."""
-        self._on_host(on_gpu)
-        item = self._item
         if not get_for_write:
-            return item.value
-        array = _sized(item.type, reserved_element_count)
-        kept = min(len(array), len(item.value))
-        array[:kept] = item.value[:kept]
-        self._put(Item(item.type, array, item.metadata))
-        return array
-
-    def _on_host(self, on_gpu: bool) -> None:
-        if on_gpu:
-            raise GraphError(
-                f"{self._bundle.path}.{self.get_name()}: values of bundles are in host memory here; leave out on_gpu"
-            )
+            return self.get(on_gpu)
+        item, node = self._item, self._bundle.node
+        kept = min(reserved_element_count, len(item.held))
+        if on_gpu and is_placed(item.type):
+            made = zeros(node, item.type, reserved_element_count)
+            if kept:
+                wp.copy(made, array_for(node, item, item.type), count=kept)
+            self._put(Item(item.type, value_of(made, item.type, node.timing, is_reused=True), item.metadata))
+            return made
+        made = _sized(item.type, reserved_element_count)
+        made[:kept] = item.value[:kept]
+        self._put(Item(item.type, made, item.metadata))
+        return made
 
 
 class BundleHandle:
@@ -125,7 +134,7 @@ class BundleHandle:
 
     __slots__ = ("_bundle", "_edited", "_handles", "_owner", "_parent", "name", "read_only")
 
-    def __init__(self, bundle: Bundle, name: str, owner: str, parent: BundleHandle | None, read_only: bool):
+    def __init__(self, bundle: Bundle, name: str, owner: Attribute, parent: BundleHandle | None, read_only: bool):
         self._bundle, self.name, self._owner, self._parent, self.read_only = bundle, name, owner, parent, read_only
         self._handles: dict[str, BundleHandle] = {}
         self._edited: dict[str, dict[str, Any]] | None = None  # the tables, once one of them was written
@@ -133,7 +142,12 @@ class BundleHandle:
     @property
     def path(self) -> str:
         """The attribute that holds the bundle, and the names on the way down to it."""
-        return f"{self._parent.path}/{self.name}" if self._parent else self._owner
+        return f"{self._parent.path}/{self.name}" if self._parent else self._owner.path
+
+    @property
+    def node(self) -> Node:
+        """The node whose attribute holds the bundle."""
+        return self._owner.node
 
     def current(self, table: str) -> Any:
         """Return the attributes, children or metadata as they are now."""
@@ -195,7 +209,7 @@ class BundleHandle:
     def _child(self, name: str) -> BundleHandle:
         if name not in self._handles:
             bundle = self.current("children")[name]
-            self._handles[name] = BundleHandle(bundle, name, "", self, self.read_only)
+            self._handles[name] = BundleHandle(bundle, name, self._owner, self, self.read_only)
         return self._handles[name]
 
     def create_child_bundle(self, name: str) -> BundleHandle:
@@ -382,7 +396,7 @@ class BundleContents:
         """The root of the tree."""
         value = self.attribute.value
         if self._handle is None or (self.read_only and self._handle._bundle is not value):
-            self._handle = BundleHandle(value, self.attribute.base_name, self.attribute.path, None, self.read_only)
+            self._handle = BundleHandle(value, self.attribute.base_name, self.attribute, None, self.read_only)
         return self._handle
 
     @property

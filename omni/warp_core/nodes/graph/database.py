@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...arrays.array import array
 from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
@@ -17,7 +19,7 @@ from ..values.device_values import DeviceValue
 from .attribute import Attribute, GraphError
 from .bundle_handles import BundlePorts
 from .node_graph import Host, Node
-from .placement import asked, given, zeros
+from .placement import asked, given, value_of, zeros
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.
 DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_PUSH, LATENT_FINISH = range(5)
@@ -58,7 +60,7 @@ def _store(attribute: Attribute, value: Any) -> None:
         attribute.value = int(value)
         return
     if isinstance(value, array):
-        value = given(value, attribute)
+        value = given(value, attribute.resolved, attribute.node.timing)
     if type(value) is DeviceValue and converter(value.kind, attribute.resolved) is unconverted:
         attribute.set(value)
         return
@@ -66,6 +68,15 @@ def _store(attribute: Attribute, value: Any) -> None:
         attribute.set(coerce(value, attribute.resolved))
     except ValueTypeError as error:
         raise GraphError(f"{attribute.name}: {error}") from None
+
+
+def _zeros(attribute: Attribute, count: int) -> Value:
+    kind, node = attribute.resolved, attribute.node
+    if not kind.is_numeric:
+        return ("",) * count
+    if attribute.memory == "cuda":
+        return value_of(zeros(node, kind, count), kind, node.timing)
+    return np.zeros((count, *kind.shape), kind.dtype)
 
 
 class Ports:
@@ -118,7 +129,7 @@ class Ports:
             else:
                 _store(attribute, value)
             return
-        sized.set(zeros(sized, int(value)))
+        sized.set(_zeros(sized, int(value)))
 
 
 class Database:

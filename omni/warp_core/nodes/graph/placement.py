@@ -1,7 +1,7 @@
 """Values of nodes as arrays of the device of the play. On the CPU an array shares the memory of the value.
 
 To a GPU a value is copied once, whoever asks first: its attribute or bundle then holds it in both places. `Timing`
-counts the copies. `asked`, `given` and `zeros` serve node classes whose `.ogn` file has a `memoryType`.
+counts the copies. The functions from `asked` on serve node classes, whose `.ogn` file may have a `memoryType`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..values.attribute_values import Value
 from ..values.bundles import Item
 from ..values.device_values import DeviceValue
 from .attribute import Attribute
-from .node_graph import Timing
+from .node_graph import Node, Timing
 
 
 def placed(holder: Attribute | Item, kind: AttributeType, device: str, timing: Timing) -> Any:
@@ -68,22 +68,28 @@ def value_of(array: Any, kind: AttributeType, timing: Timing, is_reused: bool = 
 
 def asked(attribute: Attribute) -> Any:
     """Return the value of an attribute as its node class asks for it: an array of the device, or a value on the CPU."""
-    if attribute.memory == "cpu" or not _is_placed(attribute.resolved):
+    if attribute.memory == "cpu" or not is_placed(attribute.resolved):
         return attribute.value
-    kind, device, held = attribute.resolved, attribute.node.host.device, attribute.held
-    if attribute.memory == "any" and not (type(held) is DeviceValue and held.is_on(device)):
+    node, held = attribute.node, attribute.held
+    if attribute.memory == "any" and not (type(held) is DeviceValue and held.is_on(node.host.device)):
         return attribute.value
-    array = placed(attribute, kind, device, attribute.node.timing)
+    array = array_for(node, attribute, attribute.resolved)
     if attribute.port != "inputs" and type(attribute.held) is DeviceValue:
         attribute.held.forget()  # the node may write to the array
+    return array
+
+
+def array_for(node: Node, holder: Attribute | Item, kind: AttributeType) -> Any:
+    """Return the array that an attribute or a bundle holds, on the device of a node, with the elements of its type."""
+    array = placed(holder, kind, node.host.device, node.timing)
     return elements(array, _element_class(kind), tuple(array.shape))
 
 
-def given(array: Any, attribute: Attribute) -> Value:
-    """Return an array that a node class gives an attribute: where it lies, or on the CPU if its elements differ."""
-    kind, timing, element = attribute.resolved, attribute.node.timing, element_of(array.dtype)
+def given(array: Any, kind: AttributeType, timing: Timing) -> Value:
+    """Return an array that a node class gives as a value: where it lies, or on the CPU if its elements differ."""
+    element = element_of(array.dtype)
     inside = (*array.shape, *element.inner) == (len(array), *kind.shape) and element.numpy == kind.dtype
-    if _is_placed(kind) and inside:
+    if is_placed(kind) and inside:
         whole = elements(array.contiguous(), _element_class(kind), (len(array),))
         return value_of(whole, kind, timing, is_reused=True)
     if not array.device.is_cpu:
@@ -91,17 +97,12 @@ def given(array: Any, attribute: Attribute) -> Value:
     return array.numpy()
 
 
-def zeros(attribute: Attribute, count: int) -> Value:
-    """Return an array of so many empty elements as a value, in the memory that the node class asks for."""
-    kind, node = attribute.resolved, attribute.node
-    if not kind.is_numeric:
-        return ("",) * count
-    if attribute.memory != "cuda":
-        return np.zeros((count, *kind.shape), kind.dtype)
-    return value_of(wp.zeros(count, dtype=_element_class(kind), device=node.host.device), kind, node.timing)
+def zeros(node: Node, kind: AttributeType, count: int) -> Any:
+    """Return an array of zeros on the device of a node."""
+    return wp.zeros(count, dtype=_element_class(kind), device=node.host.device)
 
 
-def _is_placed(kind: AttributeType) -> bool:
+def is_placed(kind: AttributeType) -> bool:
     """True for arrays of numbers. Single numbers and texts are always on the CPU."""
     return kind.is_array and kind.is_numeric
 
