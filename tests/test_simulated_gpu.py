@@ -20,7 +20,10 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/algo/test_{name}.py" for name in ("cast", "reduce", "scan", "sort", "matmul")),
         *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         "tests/lib/test_expect.py",
-        *(f"tests/nodes/kernel/test_{name}.py" for name in ("replay", "replay_in_graphs", "kernel_structures")),
+        *(
+            f"tests/nodes/kernel/test_{name}.py"
+            for name in ("replay", "replay_in_graphs", "kernel_structures", "kernel_bundles")
+        ),
         *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches", "saved_versions")),
         "tests/autodiff/test_gradient_table.py",
         *(f"tests/launches/test_{name}.py" for name in ("launch", "kernel_errors")),

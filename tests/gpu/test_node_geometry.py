@@ -8,8 +8,10 @@ from pxr import Sdf, Usd
 
 from omni.warp_core.nodes.graph.node_graph import Log
 from omni.warp_core.nodes.play.player import Player, Settings
+from omni.warp_core.nodes.values.bundles import prims_of
 from tests.gpu.test_nodes import DEVICE, Scene
 from tests.nodes.kernel.kernel_scenes import kernel
+from tests.nodes.kernel.test_kernel_bundles import LIFT, LIFT_ATTRIBUTES, RAY, RAY_ATTRIBUTES
 
 FRAMES = 4
 COPIES_OF_CLOTH = 3 + 10 + 1 + 3 + 1  # points at the begin, elements, springs, corners, those of the collider
@@ -88,6 +90,8 @@ CLOTH = timed("cloth", "ClothSimulate", """
     custom rel inputs:collider = </G/noise.outputs_prims>
     custom int[] inputs:fixedPoints = [0, 4]""")  # fmt: skip
 
+BUNDLE = "custom rel inputs:mesh = </G/%s>\n"
+
 # Nodes, copies to and from the device by node, and the attribute with the result.
 SCENES = {
     "a mesh through noise and a kernel": (
@@ -113,6 +117,24 @@ def played(folder, nodes, device, result):
         scene.step()
         found.append(np.array(scene.player.host.store.read(*result.rsplit(".", 1))[1]))
     return scene, found
+
+
+def test_members_of_a_bundle_stay_on_the_device(tmp_path):
+    nodes = (
+        CLOCK + READ + NOISE % "read.outputs_bundle" + kernel(LIFT, BUNDLE % "noise.outputs_prims" + LIFT_ATTRIBUTES)
+    )
+    nodes += kernel(RAY, BUNDLE % "kernel.outputs_mesh" + RAY_ATTRIBUTES, "drop")
+    found = {}
+    for device in (DEVICE, "cpu"):
+        scene = Scene(tmp_path, nodes, device)
+        for _ in range(FRAMES):
+            scene.step()
+        found[device] = prims_of(scene.value("/G/kernel.outputs:mesh"))[0].attributes["points"]
+        if device == DEVICE:
+            assert found[device].held.array.device.alias == DEVICE
+            assert scene.copies("kernel") == (0, 0), "the points stay where the noise made them"
+        assert scene.value("/G/drop.outputs:height")[1] == -1
+    assert np.allclose(found[DEVICE].value, found["cpu"].value, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", SCENES)

@@ -20,11 +20,12 @@ from pxr import Usd
 from .. import config
 from ..compiler import effects
 from ..lang.kernel import Kernel
+from ..nodes.graph.database import Database
 from ..nodes.graph.node_graph import Log, Node
 from ..nodes.kernel import program
 from ..nodes.kernel.kernel_bindings import parameters_of
 from ..nodes.kernel.kernel_node import RUNS_ON, KernelState
-from ..nodes.kernel.node_values import Attributes, dynamic
+from ..nodes.kernel.node_values import Attributes, NodeValues, dynamic
 from ..nodes.kernel.signature import ADDED, REMOVED, Change, Parameter, changes
 from ..nodes.live_session import NodeReport, Session, Settings, SettingsError
 from ..nodes.play import child_process
@@ -246,13 +247,12 @@ def _changes(node: Node, text: str) -> tuple[list[Kernel], list[Change]]:
         for parameter in parameters_of(kernel, use):
             written = parameter.name in parameters and parameters[parameter.name].is_written
             parameters[parameter.name] = parameter if not written else parameters[parameter.name]
-    own = dynamic(_Holder(node))
-    return kernels, changes(parameters.values(), own.inputs, own.outputs, own.states)
-
-
-class _Holder:
-    def __init__(self, node: Node):
-        self.node = node
+    database = Database(node)
+    own = dynamic(database)
+    given = NodeValues(database, own).attributes
+    found = changes(parameters.values(), given.inputs, given.outputs, given.states)
+    members = given.inputs.keys() - own.inputs.keys()  # of bundles, which have more than a kernel needs
+    return kernels, [change for change in found if change.kind != REMOVED or change.name not in members]
 
 
 def _report(report: NodeReport) -> dict[str, Any]:

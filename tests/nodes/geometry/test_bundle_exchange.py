@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from omni.warp_core.nodes.graph.bundle_exchange import copied_in, copy_out, input_bundle, output_bundle
 from omni.warp_core.nodes.graph.bundle_handles import BundleHandle
-from omni.warp_core.nodes.library.bundle_exchange import copied_in, copy_out, input_bundle, output_bundle
 from omni.warp_core.nodes.values.bundles import EMPTY, Bundle, item, prims_bundle
 
 POINTS = np.arange(6, dtype=np.float32).reshape(2, 3)

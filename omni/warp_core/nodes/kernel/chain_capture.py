@@ -32,6 +32,8 @@ def run_of(node: Node, db: Any) -> Run:
     run = settled_run(db, state)
     if run is None:
         raise Refused(f"{node.path} is being compiled or reset")
+    if run.values.attributes.bundles:
+        raise Refused(f"{node.path} takes a bundle, whose members a graph does not follow", node)
     if wp.config.mode != "release":
         raise Refused(f"wp.config.mode is {wp.config.mode!r}")
     return run

@@ -71,7 +71,7 @@ class DeviceMemory:
     def _input(self, values: NodeValues, name: str, binding: Binding, dims: tuple[int, ...]) -> Any:
         value, kind = values.value(name), values.attributes.inputs[name]
         check_filled(values, name, binding, dims, len(value))
-        holder = values.attribute(name)
+        holder = values.holder(name)
         if holder is None:
             return placed_numbers(value, kind, self.device, values.timing)
         return placed(holder, kind, self.device, values.timing)

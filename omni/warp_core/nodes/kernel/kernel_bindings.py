@@ -146,6 +146,9 @@ def _problem(change: Change, attributes: Attributes) -> str:
         return (
             f"parameter `{change.name}` is called as a setting of the node, inputs:{change.name}; rename the parameter"
         )
+    for bundle, members in attributes.bundles.items():
+        if change.name == bundle or change.name.startswith(f"{bundle}_"):
+            return f"{change.reason}; the bundle inputs:{bundle} has {', '.join(members)}"
     near = nearest(change.name, {*attributes.inputs, *attributes.outputs})
     line = f"\n    to add it, write into the node in the .usda: custom {change.after} {change.attribute}"
     return change.reason + did_you_mean(near) + (line if change.after else "")

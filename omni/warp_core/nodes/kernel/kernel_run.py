@@ -138,7 +138,7 @@ class Run:
             only: The outputs to give, None for all.
 
         Raises:
-            GraphError: If the counter of an output does not exist.
+            GraphError: If the counter of an output does not exist, or an output bundle has no input.
         """
         outputs = {b.target: b for step in self.program.steps for b in step.bindings if b.target}
         for name, binding in outputs.items():
@@ -149,6 +149,7 @@ class Run:
             if counter:
                 made = self._counted(name, made, outputs.get(counter.replace(":", "_")), warn)
             setattr(self.values.db.outputs, name, self.memory.published(self.values, made, binding))
+        self.values.give_bundles(outputs)
 
     def _counted(self, name: str, made: Any, counter: Binding | None, warn: Callable[[str, str], None]) -> Any:
         """The elements of an output that its counter says the kernel has appended."""

@@ -1,19 +1,24 @@
 """The values of a node's attributes as a kernel run needs them, by the names that Python gives them.
 
-An attribute `inputs:grid:dims` is called `grid_dims` here. It is a *companion* of the parameter `grid`.
+An attribute `inputs:grid:dims` is called `grid_dims` here. It is a *companion* of the parameter `grid`. A bundle
+`inputs:mesh` gives its members as if they were such attributes: its points are `mesh_points`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..graph.attribute import Attribute
+from ..graph.attribute import Attribute, GraphError
+from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..graph.node_graph import Timing
 from ..values.array_elements import as_numbers
 from ..values.attribute_types import AttributeType, parse
+from ..values.bundles import Bundle, Item, kept, map_prims, prims_of, with_changed
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Attributes:
     outputs: dict[str, AttributeType]
     states: dict[str, AttributeType] = field(default_factory=dict)
     own: tuple[str, ...] = ()  # the inputs that every Kernel node has, whose names no parameter can have
+    bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # inputs, with the names of their members
+    bundles_out: tuple[str, ...] = ()
 
     @property
     def arrays(self) -> list[str]:
@@ -38,33 +45,91 @@ def dynamic(db: Any) -> Attributes:
     """The user's attributes of the node."""
     own = (a.get_name() for a in db.node.get_attributes() if not a.is_dynamic())
     found = Attributes({}, {}, {}, tuple(name.partition(":")[2] for name in own if name.startswith("inputs:")))
+    bundles: dict[str, list[str]] = {"inputs": [], "outputs": []}
     for attribute in db.node.get_attributes():
         if not attribute.is_dynamic():
             continue
         port, _, name = attribute.get_name().partition(":")
         kind = parse(attribute.get_resolved_type().get_ogn_type_name())
-        if port in _PORTS and not kind.is_execution:
-            getattr(found, _PORTS[port])[name.replace(":", "_")] = kind
-    return found
+        if kind.is_bundle and port in bundles:
+            bundles[port].append(_python_name(name))
+        elif port in _PORTS and not kind.is_execution:
+            getattr(found, _PORTS[port])[_python_name(name)] = kind
+    return replace(found, bundles=dict.fromkeys(bundles["inputs"], ()), bundles_out=tuple(bundles["outputs"]))
+
+
+def _python_name(name: str) -> str:
+    return name.replace(":", "_")
+
+
+def _prim(db: Any, name: str) -> Bundle:
+    """The one prim of the bundle of an input. Raises GraphError."""
+    prims = prims_of(input_bundle(db, name))
+    if not prims:
+        raise GraphError(f"inputs:{name} has no bundle with a prim; connect it to a node that gives one")
+    if len(prims) > 1:
+        raise GraphError(
+            f"inputs:{name} has {len(prims)} prims, and a kernel takes the members of one; put a node "
+            "omni.graph.nodes.ExtractPrim before it"
+        )
+    return prims[0]
 
 
 class NodeValues:
-    """The values of one node in one evaluation."""
+    """The values of one node in one evaluation. Raises GraphError for a bundle that is not one prim.
+
+    `attributes` are those of the node, with the members of its bundles among the inputs.
+    """
 
     def __init__(self, db: Any, attributes: Attributes):
         self.db, self.attributes = db, attributes
         self._find = getattr(db.node, "find", None)  # of this host, as Kit's nodes have no such method
+        self._members: dict[str, Item] = {}
+        if attributes.bundles:
+            self._unpack({name: _prim(db, name) for name in attributes.bundles})
+
+    def _unpack(self, prims: dict[str, Bundle]) -> None:
+        """Take the members of bundles. An attribute of the node of the same name goes before a member."""
+        inputs = self.attributes.inputs
+        for bundle, prim in prims.items():
+            members = {f"{bundle}_{_python_name(name)}": item for name, item in prim.attributes.items()}
+            self._members |= {n: item for n, item in members.items() if n not in inputs and n.isidentifier()}
+        kinds = {name: item.type for name, item in self._members.items()}
+        names = {bundle: tuple(prim.attributes) for bundle, prim in prims.items()}
+        self.attributes = replace(self.attributes, inputs={**inputs, **kinds}, bundles=names)
+
+    def give_bundles(self, written: Container[str]) -> None:
+        """Give each output bundle: that of the input of the same name, with the outputs `written` by the kernels."""
+        for bundle in self.attributes.bundles_out:
+            if bundle not in self.attributes.bundles:
+                raise GraphError(f"outputs:{bundle} is a copy of the bundle inputs:{bundle}, which the node lacks")
+            given = input_bundle(self.db, bundle)
+            output_bundle(self.db, bundle, map_prims(given, partial(self._with_outputs, f"outputs:{bundle}:", written)))
+
+    def _with_outputs(self, prefix: str, written: Container[str], prim: Bundle) -> Bundle:
+        """Return a prim with the values of outputs whose names begin with a prefix. Metadata of members stay."""
+        changed = {}
+        for full in (attribute.get_name() for attribute in self.db.node.get_attributes()):
+            name, member = _python_name(full.removeprefix("outputs:")), full.removeprefix(prefix)
+            if full.startswith(prefix) and name in written:
+                about = prim.attributes[member].metadata if member in prim.attributes else {}
+                changed[member] = Item(self.attributes.outputs[name], kept(self.value(name, "outputs")), about)
+        return with_changed(prim, changed)
 
     def value(self, name: str, port: str = "inputs") -> Any:
         """The value of an attribute in its canonical form."""
+        if port == "inputs" and name in self._members:
+            return self._members[name].held
         found = self._find(port, name) if self._find is not None else None
         if found is not None:
             return found.held
         value = getattr(getattr(self.db, port), name)
         return value.value if hasattr(value, "resolved") else value
 
-    def attribute(self, name: str) -> Attribute | None:
-        """The attribute of an input; None in Kit, whose attributes are others."""
+    def holder(self, name: str) -> Attribute | Item | None:
+        """What holds the value of an input; None in Kit, whose attributes are others."""
+        if name in self._members:
+            return self._members[name]
         return self._find("inputs", name) if self._find is not None else None
 
     @property
@@ -87,7 +152,9 @@ class NodeValues:
         return bool(self.companion(name, "optional"))
 
     def has_source(self, name: str) -> bool:
-        """True if a connection leads to `inputs:<name>`."""
+        """True if a connection leads to `inputs:<name>`, or to the bundle that has it."""
+        if name in self._members:
+            return True
         wanted = f"inputs:{name}"
         found = (a for a in self.db.node.get_attributes() if a.get_name().replace(":", "_") == wanted.replace(":", "_"))
         return any(a.get_upstream_connection_count() for a in found)

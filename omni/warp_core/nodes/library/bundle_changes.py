@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..values.bundles import EMPTY, Bundle, changed_names
-from .bundle_exchange import input_bundle, output_bundle
 
 TOPOLOGY = frozenset(
     {"faceVertexCounts", "faceVertexIndices", "holeIndices", "curveVertexCounts", "type", "basis", "wrap"}

@@ -13,8 +13,8 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import output_bundle
 from ..values.bundles import Bundle, item
-from .bundle_exchange import output_bundle
 from .cloth_model import Corners, ElementForces, Material, Rest, corners_of, longest_step, rest_of
 from .contacts import Step, at_least_zero, stepped
 from .device_arrays import compute, given, launch, prim_array, sent

@@ -14,8 +14,8 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import input_bundle
 from ..values.bundles import EMPTY, Bundle
-from .bundle_exchange import input_bundle
 from .device_arrays import launch
 from .point_arrays import Faces, moved_on, points_on
 from .prim_bundles import find_prim, world_matrix

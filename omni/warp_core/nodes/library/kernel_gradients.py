@@ -244,6 +244,8 @@ def _program(node: Node) -> Program:
     if program.structs:
         raise GraphError(f"{node.path} is in the style of omni.warp (inputs: Inputs, outputs: Outputs), which has no "
                          "gradient here; give the kernel plain parameters")  # fmt: skip
+    if program.request.attributes.bundles:
+        raise GraphError(f"{node.path} takes a bundle, which has no gradient; connect its arrays one by one")
     for step in program.steps:
         for binding in step.bindings:
             if binding.state:

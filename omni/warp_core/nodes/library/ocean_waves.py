@@ -15,8 +15,8 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import output_bundle
 from ..values.bundles import Bundle, map_prims
-from .bundle_exchange import output_bundle
 from .device_arrays import compute, given, sent
 from .point_arrays import points_on
 from .prim_bundles import require_bundle, with_points

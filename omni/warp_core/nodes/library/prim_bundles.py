@@ -7,7 +7,6 @@ and gives them to an output with `give`. Prims lie where `worldMatrix` says, a m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -17,11 +16,11 @@ from ...late_bound import late
 from ...usd.polygons import triangulate
 from ..graph import execution
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..graph.bundle_handles import BundleContents
 from ..values.attribute_types import parse
 from ..values.attribute_values import Value, converter
-from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of
-from .bundle_exchange import input_bundle, output_bundle
+from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of, with_changed
 
 MOST_POINTS = 1 << 24  # of what one node makes
 
@@ -55,8 +54,7 @@ def normals_item(normals: Value, interpolation: str = "faceVarying") -> dict[str
 
 def with_points(prim: Bundle, points: Value) -> Bundle:
     """Return a prim with other points, and without the normals and extent that belonged to the old ones."""
-    kept = {name: found for name, found in prim.attributes.items() if name not in ("normals", "extent")}
-    return replace(prim, attributes={**kept, "points": item("pointf[3][]", points)})
+    return with_changed(prim, {"points": item("pointf[3][]", points)})
 
 
 def points_prim(points: Value, widths: Value, world: np.ndarray) -> Bundle:

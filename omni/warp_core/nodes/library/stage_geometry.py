@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import input_bundle
 from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_readers import PrimReader
 from ..stock.prims.prim_writers import PrimWriter
 from ..values.bundles import EMPTY, Bundle, Item, item
-from .bundle_exchange import input_bundle
 from .prim_bundles import array_of, find_prim, give, on_stage, triangles_of, world_matrix
 
 # By kind of prim: the outputs that a reader has, with the attribute and the type of each.

@@ -12,8 +12,8 @@ from typing import Any
 import omni.warp_core as wp
 
 from ..graph.attribute import GraphError
+from ..graph.bundle_exchange import input_bundle
 from ..values.bundles import EMPTY, Bundle, item
-from .bundle_exchange import input_bundle
 from .device_arrays import compute, device_of, given, launch, prim_array
 from .grid_mesh import GridState, cells_of, require_size
 from .point_arrays import Faces, moved_on, points_on

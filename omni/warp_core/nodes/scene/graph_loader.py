@@ -22,13 +22,14 @@ from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import MODES, STAGES, Graph, Host, Instance, Node
 from ..ogn.ogn_spec import PORTS, NodeSpec
 from ..stock.node_registry import KERNEL, Registry
-from ..values.attribute_types import ANY, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
+from ..values.attribute_types import ANY, BUNDLE, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
 from .misspelt_names import misspelt
 
 NODE = "OmniGraphNode"  # the type of a prim that is a node
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
+_BUNDLE_OUTPUT = "outputs_"
 _BUNDLE_PORTS = tuple(f"{port}_" for port in PORTS)
 _OUTPUT_TARGET = re.compile(r"(?P<node>/[^.]+)[/.](?P<port>inputs|outputs|state)[_:](?P<name>[^/.]+)")
 _FIRST = Usd.TimeCode.EarliestTime()
@@ -230,10 +231,18 @@ def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: L
                 _plain_property(prim.GetAttribute(name), attribute, loaded)
             else:
                 _property(prim.GetProperty(name), name, node, loaded)
+        elif name.startswith(_BUNDLE_OUTPUT) and prim.HasRelationship(name):
+            _bundle_output(name.replace("_", ":", 1), node)
     for name, meant in misspelt(node, names).items():
         text = f"the node type {type_name} has no such input, so nothing reads it"
         text += f"; did you mean {meant}?" if meant else ""
         graph.host.log.warning(f"{path}.{name}", text)
+
+
+def _bundle_output(name: str, node: Node) -> None:
+    """Add an output that the scene declares in the form of bundles, `rel outputs_mesh`."""
+    if name not in node.attributes:
+        node.add(Attribute(node, name, BUNDLE))
 
 
 def _value(prim: Usd.Prim, names: list[str], name: str, kind: type) -> Any:

@@ -160,6 +160,7 @@ class AttributeType:
 
 
 ANY = AttributeType("any")
+BUNDLE = AttributeType("bundle")
 EXECUTION = AttributeType("execution")
 TOKEN = AttributeType("token")
 

@@ -65,6 +65,16 @@ class Bundle:
         return replace(self, attributes={**self.attributes, **attributes})
 
 
+_OF_POINTS = ("normals", "extent")  # what other points make wrong
+
+
+def with_changed(prim: Bundle, changed: Mapping[str, Item]) -> Bundle:
+    """Return a prim with other values. Where the points change, the normals and extent of the old ones go."""
+    gone = [name for name in _OF_POINTS if "points" in changed and name not in changed]
+    kept = {name: found for name, found in prim.attributes.items() if name not in gone}
+    return replace(prim, attributes={**kept, **changed})
+
+
 EMPTY = Bundle()  # where no node has given a bundle
 
 

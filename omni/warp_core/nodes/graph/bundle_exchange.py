@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.bundle_handles import BundleContents
 from ..values.attribute_types import AttributeType, TypeNameError, parse
 from ..values.attribute_values import coerce
 from ..values.bundles import EMPTY, Bundle, Item, frozen
+from .bundle_handles import BundleContents
 
 METADATA = ("interpolation",)  # what the values of prims have
 
@@ -19,8 +19,9 @@ METADATA = ("interpolation",)  # what the values of prims have
 def input_bundle(db: Any, name: str) -> Bundle:
     """Return the bundle of an input, EMPTY if no node gives one."""
     contents = getattr(db.inputs, name)
-    if isinstance(contents, BundleContents):
-        return contents.value
+    held = getattr(contents, "value", None)
+    if isinstance(held, Bundle):
+        return held
     return copied_in(contents.bundle) if contents.valid else EMPTY
 
 
