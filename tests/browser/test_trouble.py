@@ -64,7 +64,7 @@ def test_a_file_that_no_longer_parses_is_told_and_the_scene_stays(tab, scene):
     tab.page.get_by_role("button", name="A frame on").click()
     tab.until_top(0.5 + 2 * TICK)
     scene.write_text(good.replace("inputs:height = 0.5", "inputs:height = 2"))
-    tab.until_top(2 + TICK)
+    tab.until_top(2 + 2 * TICK)
 
 
 def test_a_text_of_ten_megabytes_is_refused_where_it_is_pasted(tab):

@@ -66,8 +66,9 @@ LAUNCHES = {
     "codegen": "target",
     "dispatch": "call_site capture observers operation",
     "devices": "cuda_capture cuda_memory descriptor_memory device stream",
-    "arrays": """accumulate array array_data array_operators array_text attribute_hints copy dlpack dtypes elements
-        factories grad_binding indexed_array interchange keepalive layouts reshaping selections transfer""",
+    "arrays": """accumulate array array_data array_operators array_text attribute_hints copy cuda_interface dlpack
+        dtypes elements factories grad_binding indexed_array interchange keepalive layouts reshaping selections
+        transfer""",
     "launches": "artifact captured_constants kernel_cache kernel_errors launch overloads plans",
 }
 

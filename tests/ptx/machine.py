@@ -352,7 +352,7 @@ class _Compiler:
         starts = {0, *self.f.labels.values()}
         for k, i in enumerate(code):
             base = i.opcode.split(".")[0]
-            if base in ("bra", "ret", "exit", "call"):
+            if base in ("bra", "brx", "ret", "exit", "call"):
                 starts.add(k + 1)
             elif base in collectives.MEETINGS:
                 starts |= {k, k + 1}
@@ -365,7 +365,7 @@ class _Compiler:
         for s, after in zip(ordered, [*ordered[1:], len(code)]):
             self._block(code[s:after])
         last = code[-1].opcode.split(".")[0] if code else ""
-        if last not in ("ret", "bra", "exit", "trap"):
+        if last not in ("ret", "bra", "brx", "exit", "trap"):
             raise PtxError(f"{self.f.name} does not end")
 
     def _last(self, ordered: list[int], start: int) -> Instruction:
@@ -619,6 +619,15 @@ class _Compiler:
 
         def go(m: Machine, who: Threads) -> None:
             m.at[who] = to
+
+        return go
+
+    def _do_brx(self, i: Instruction, parts: list[str]) -> Step:
+        index, table = self.source(i.operands[0], "u32"), self.f.tables[i.operands[1].name]
+        to = np.array([self.block_of[self.f.labels[name]] for name in table])
+
+        def go(m: Machine, who: Threads) -> None:
+            m.at[who] = to[index(m, who)]
 
         return go
 

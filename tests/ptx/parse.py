@@ -77,6 +77,7 @@ class Function(NamedTuple):
     params: tuple[Variable, ...]
     code: tuple[Instruction, ...]
     labels: dict[str, int]
+    tables: dict[str, tuple[str, ...]]  # of labels
     variables: tuple[Variable, ...]
     registers: dict[str, int]  # name -> bits
     max_threads: int
@@ -137,6 +138,7 @@ def module(text: str) -> Module:
                 tuple(inputs),
                 tuple(body.code),
                 body.labels,
+                body.tables,
                 tuple(body.variables),
                 body.registers,
                 int(bound[1]) if bound else 1024,
@@ -182,12 +184,13 @@ class _Body:
         self.scopes: list[dict[str, object]] = [names, {v.name: Symbol(v.name) for v in (*params, *results)}]
         self.code: list[Instruction] = []
         self.labels: dict[str, int] = {}
+        self.tables: dict[str, tuple[str, ...]] = {}
         self.variables: list[Variable] = []
         self.registers: dict[str, int] = {}
         self.ranges: dict[str, tuple[int, int]] = {}
 
     def read(self, text: str, at: int) -> int:
-        depth = len(self.scopes)
+        depth, last = len(self.scopes), ""
         self.scopes.append({})
         while len(self.scopes) > depth:
             found = _STATEMENT.match(text, at)
@@ -201,6 +204,9 @@ class _Body:
                 self.scopes.pop()
             elif label:
                 self.labels[label] = len(self.code)
+                last = label
+            elif statement.strip().startswith(".branchtargets"):
+                self.tables[last] = tuple(name.strip() for name in statement.strip()[14:].split(","))
             else:
                 self._statement(statement.strip())
         return at

@@ -185,6 +185,20 @@ def test_threads_that_part_meet_again():
     assert got.tolist() == [n * (n + 1) // 2 for n in range(8)] * 8
 
 
+def test_threads_branch_by_a_table():
+    got = run(
+        """and.b32 %r4, %r0, 3; bra.uni choose;
+        table: .branchtargets
+            one, two, one, three;
+        choose: brx.idx %r4, table;
+        one: mov.u32 %r5, 1; bra.uni done;
+        two: mov.u32 %r5, 2; bra.uni done;
+        three: mov.u32 %r5, 3; bra.uni done;
+        done: cvt.u64.u32 %rd5, %r5; st.global.b64 [%rd10], %rd5; ret;"""
+    )
+    assert got.tolist() == [1, 2, 1, 3] * 16
+
+
 def test_blocks_exchange_by_shared_memory():
     got = run(
         """shl.b32 %r4, %r0, 2; cvt.u64.u32 %rd5, %r4; mov.b64 %rd6, box; add.s64 %rd6, %rd6, %rd5;

@@ -24,9 +24,9 @@ from ..devices import cuda_capture, cuda_memory, descriptor_memory
 from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.types import Array, indexed_array, leaves
+from ..lang.types import Array, Struct, indexed_array, leaves
 from ..lang.values.value_classes import python_type
-from .plans import LoadedKernel, PlanMaker, as_indexed, may_specialize
+from .plans import LoadedKernel, PlanMaker, as_indexed, may_specialize, namesake
 
 driver = _native.cuda
 
@@ -308,6 +308,8 @@ class GpuPlanMaker(PlanMaker):
         """Arrays of other libraries on the same GPU, over the same memory."""
         t, device = self.types[index], device_of(self.options.device)
         inner = indexed_array(t)
+        if isinstance(t, Struct):
+            return namesake(value, t)
         if inner is None:
             return shared_array(value, t, device)
         there = value if isinstance(value, _native.ArrayBase) else shared_array(value, inner, device)

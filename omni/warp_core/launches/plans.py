@@ -447,11 +447,11 @@ class PlanMaker:
         if indexed_array(t) is not None:
             return as_indexed(value, t)
         if isinstance(t, Struct):
-            return _namesake(value, t)
+            return namesake(value, t)
         return shared_array(value, t) if isinstance(t, Array) else NotImplemented
 
 
-def _namesake(value: Any, t: Struct) -> Any:
+def namesake(value: Any, t: Struct) -> Any:
     """NotImplemented for a value of another struct. Raise if it has the same name, by which no one could tell them."""
     other = getattr(value, "__wc_type__", None)
     if isinstance(other, Struct) and other.name == t.name:
