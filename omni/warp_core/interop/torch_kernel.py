@@ -278,12 +278,16 @@ class KernelOperation(Operation):
         return KernelRun(self.kernel, self.signature, late, shapes, dims, *self.options)
 
 
+_numbers: dict[tuple[Any, str], int] = {}  # of functions and options; it keeps functions, so that no id comes again
+
+
 class CallableOperation(Operation):
     """A Python function that launches as an operation."""
 
     def __init__(self, func: Callable[..., Any], signature: Signature, output_dims: Any):
         self.func = func
-        super().__init__(signature, None, output_dims, hex(id(func)))
+        told = repr(([(p.name, p.is_in_out) for p in signature.inputs], _hashable(output_dims)))
+        super().__init__(signature, None, output_dims, str(_numbers.setdefault((func, told), len(_numbers))))
 
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
         """As `Operation.make`."""
@@ -374,7 +378,8 @@ def torch_kernel(
     """A kernel as a differentiable operation on tensors of PyTorch.
 
     The parameters of the kernel are inputs, then outputs, which each call makes. The operation takes part in autograd
-    up to second derivatives, in forward mode, in `torch.compile` without a graph break, and in `torch.func`.
+    up to second derivatives, in forward mode, in `torch.compile` without a graph break, and in `torch.func`. A process
+    keeps all operations, as programs of torch name them.
 
     Args:
         kernel: The kernel, or one overload of a generic one.
@@ -409,7 +414,8 @@ def torch_callable(
     """A Python function that launches kernels as a differentiable operation on tensors of PyTorch.
 
     The function gets arrays: its inputs, then its outputs, which start as zeros. For its gradient it runs a second
-    time, on a tape of its own. So it computes nothing but by launches, copies and fills.
+    time, on a tape of its own. So it computes nothing but by launches, copies and fills. A process keeps all functions
+    that were given: make operations once, and not anew for each call.
 
     Args:
         func: The function; its annotations name the types of all parameters.
