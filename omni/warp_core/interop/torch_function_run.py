@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _native
+from ..arrays.array import array
 from ..forward_mode.jvp import program_jvp
 from ..lang.types import Array
 from ..tape.tape import Tape
@@ -43,12 +45,23 @@ class FunctionRun(Run):
         results = {p.position: copied(given[p.position]) for p in self.signature.in_outs}
         results |= {p.position: self.new(p.position, x) for p in self.signature.outputs}
         with unobserved(device_of(x)):
-            self.run(self._arguments(values, given | results))
+            try:
+                self.run(self._arguments(values, given | results))
+            except ValueError as why:
+                raise (self._written(why) if "read-only" in str(why) else why) from None
         return [results[i] for i in self.made]
 
     def _arguments(self, values: dict[int, Any], tensors: dict[int, Any]) -> list[Any]:
-        """As `Run.launch`."""
-        return [self.argument(i, tensors[i]) if i in tensors else values[i] for i in range(len(self.types))]
+        args = [self.argument(i, tensors[i]) if i in tensors else values[i] for i in range(len(self.types))]
+        return [_read_only(a) if isinstance(a, array) and i not in self.made else a for i, a in enumerate(args)]
+
+    def _written(self, why: ValueError) -> ValueError:
+        """The error for a function that writes an input, from that of the write."""
+        names = ", ".join(f"`{p.name}`" for p in self.signature.inputs if p.is_array and not p.is_in_out)
+        return ValueError(
+            f"{self.signature.name} may write an input ({names}), which torch would not see: name the input in "
+            f"in_out_argnames, and count it in num_outputs, or use a copy, wp.clone(x). What happened: {why}"
+        )
 
     def argument(self, i: int, x: Any) -> Any:
         """As `Run.argument`."""
@@ -105,3 +118,10 @@ class FunctionRun(Run):
         with unobserved(device_of(x)):
             tape._backward(grads=seeds)
         return [tensor_of(args[self.taken[k]].grad) for k in wanted]
+
+
+def _read_only(a: array) -> array:
+    """The array, which launches refuse to write."""
+    made = array.__new__(array)
+    made._init(a._element, a._address, a.shape, a.strides, a, _native.READONLY, a.device)
+    return made

@@ -413,9 +413,9 @@ def torch_callable(
 ) -> CallableOperation:
     """A Python function that launches kernels as a differentiable operation on tensors of PyTorch.
 
-    The function gets arrays: its inputs, then its outputs, which start as zeros. For its gradient it runs a second
-    time, on a tape of its own. So it computes nothing but by launches, copies and fills. A process keeps all functions
-    that were given: make operations once, and not anew for each call.
+    The function gets arrays: its inputs, read-only, then its outputs, which start as zeros. For its gradient it runs a
+    second time, on a tape of its own. So it computes nothing but by launches, copies and fills. A process keeps all
+    functions that were given: make operations once, and not anew for each call.
 
     Args:
         func: The function; its annotations name the types of all parameters.
@@ -427,6 +427,6 @@ def torch_callable(
         The operation. Its numbers have no gradients: declare them as arrays of one element.
 
     Raises:
-        TypeError, ValueError: As for `torch_kernel`.
+        TypeError, ValueError: As for `torch_kernel`. A call raises ValueError if the function writes an input.
     """
     return CallableOperation(func, of_function(func, num_outputs, in_out_argnames), output_dims)
