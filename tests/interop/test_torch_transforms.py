@@ -26,6 +26,14 @@ def both(x: wp.array(dtype=wp.float64), n: int, out: wp.array(dtype=wp.float64))
         wp.launch(product, dim=x.size, inputs=[x, y, 2.0, out])
 
 
+@wp.kernel
+def times(x: wp.array[wp.float64], n: int, is_negative: bool, out: wp.array[wp.float64]):
+    i = wp.tid()
+    out[i] = x[i] * wp.float64(n)
+    if is_negative:
+        out[i] = -out[i]
+
+
 def recurrent(columns):
     made = [columns[0]]
     for x in columns[1:]:
@@ -236,6 +244,14 @@ def test_compiled_for_any_shape(compiled):
         x = numbers(n)
         assert torch.allclose(f(x, by), 2.0 * by * x * torch.sin(x + 1.0))
     assert count.frame_count == 1
+
+
+def test_integers_vary_beside_bools(compiled):
+    op, count = wp.torch_kernel(times), torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    f = compiled(lambda x, n: op(x, n, True), backend=count)
+    for n in range(2, 6):
+        assert torch.equal(f(numbers(3), n), -n * numbers(3))
+    assert count.frame_count <= 2
 
 
 def test_calls_with_dims_are_compiled(compiled):

@@ -222,7 +222,7 @@ class Operation:
         if number.inner == () and isinstance(value, (int, float)):
             if isinstance(value, float) and not number.is_float:
                 self._refuse(i, f"got {value}: pass an integer")
-            return [value]
+            return [int(value) if isinstance(value, bool) else value]  # torch takes no bool beside a variable integer
         if isinstance(self.signature.inputs[i].type, Struct):
             self._refuse(i, "torch.compile and transforms of torch carry numbers only: pass its fields")
         found = np.asarray(value)
