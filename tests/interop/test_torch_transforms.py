@@ -322,6 +322,19 @@ def test_programs_can_be_exported():
     assert torch.allclose(program.module()(x, y), 2.0 * x * torch.sin(y) + 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")  # where shapes are compared
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_traced_programs_run_and_have_gradients(subject):
+    f, judge, x = SUBJECTS[subject]
+    x = [t.clone().requires_grad_() for t in x]
+    traced = torch.jit.trace(lambda *x: tuple(2.0 * t for t in leaves(f(*x))), tuple(t.detach() for t in x))
+    x = [(t.detach() + 0.1).requires_grad_() for t in x]
+    found, wanted = traced(*x), [2.0 * t for t in leaves(judge(*x))]
+    assert all(map(torch.allclose, leaves(found), wanted))
+    found, wanted = (torch.autograd.grad(sum(t.sum() for t in leaves(y)), x) for y in (found, wanted))
+    assert all(map(torch.allclose, found, wanted))
+
+
 @pytest.mark.parametrize("operation", [product_op, cubes_op], ids=["kernel", "callable"])
 @pytest.mark.parametrize("outer", [lambda f: f, lambda f: func.grad(lambda x: f(x).sum()), func.vmap])
 def test_forward_mode_over_forward_mode_is_refused(operation, outer):

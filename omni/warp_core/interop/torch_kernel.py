@@ -4,8 +4,8 @@ A call takes one of three ways, from the quickest to the most general:
 
 1. No gradient is recorded: it makes the outputs and runs.
 2. Plain autograd records: the same inside of one Function of autograd.
-3. All else, as `torch.compile`, `torch.func`, forward mode and fake tensors: the operators of torch_operators.py. The
-   backward pass of a second way goes there too where it is differentiated again.
+3. All else, as `torch.compile`, `torch.jit.trace`, `torch.func`, forward mode and fake tensors: the operators of
+   torch_operators.py. The backward pass of a second way goes there too where it is differentiated again.
 
 Start with `Operation`.
 """
@@ -320,6 +320,8 @@ def _hashable(dims: Any) -> Any:
 def _is_plain(torch: Any, x: Sequence[Any]) -> bool:
     """True if all tensors have memory, and nothing but autograd watches them."""
     if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return False
+    if torch._C._is_tracing():  # torch.jit.trace, which sees operators only
         return False
     kinds = (torch.Tensor, torch.nn.Parameter)
     return torch._C._len_torch_dispatch_stack() == 0 and all(type(t) in kinds and not t.is_meta for t in x)
