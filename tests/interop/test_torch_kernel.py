@@ -1,5 +1,8 @@
 """Kernels and functions as operations of PyTorch, judged by gradcheck and torch's own formulas in float64."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 
@@ -89,6 +92,11 @@ def overwrite(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
     i = wp.tid()
     x[i] = 0.0
     y[i] = 1.0
+
+
+def doubled(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    wp.copy(y, x)
+    wp.launch(repeat, dim=3, inputs=[x, 1, y])
 
 
 def leaf(*shape):
@@ -230,6 +238,16 @@ def test_an_operation_has_a_name_in_graphs():
     op = wp.torch_kernel(product, name="times")
     graph = torch.fx.experimental.proxy_tensor.make_fx(op)(leaf(3), leaf(3), 1.0).graph
     assert op.__name__ == "times" and "times_" in str(graph) and "product_" not in str(graph)
+
+
+def test_operations_can_be_pickled_after_calls():
+    op, x = wp.torch_kernel(product, name="by_sine"), leaf(3)
+    wanted = op(x, x, torch.tensor(2.0))  # for which it derives a kernel
+    for found in (pickle.loads(pickle.dumps(op)), copy.copy(op), copy.deepcopy(op)):
+        assert (found.__name__, found.key) == ("by_sine", op.key)
+        assert torch.equal(found(x, x, torch.tensor(2.0)), wanted)
+    found = pickle.loads(pickle.dumps(wp.torch_callable(doubled)))
+    assert torch.equal(torch.func.vmap(found)(x[None]), 2.0 * x[None])
 
 
 def test_outputs_of_integers_have_no_gradient():

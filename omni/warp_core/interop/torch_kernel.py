@@ -272,6 +272,10 @@ class KernelOperation(Operation):
         key = blake2b(repr(told).encode(), digest_size=8).hexdigest()
         super().__init__(signature, launch_dims, output_dims, key, name)
 
+    def __reduce__(self) -> Any:
+        made_of = self.kernel, self.signature, self.launch_dims, self.output_dims, self.options, self.__name__
+        return KernelOperation, made_of
+
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
         """As `Operation.make`. Raise ValueError if the kernel writes an input."""
         self.signature.check_writes(self.kernel, "torch")
@@ -288,6 +292,9 @@ class CallableOperation(Operation):
         self.func = func
         told = repr(([(p.name, p.is_in_out) for p in signature.inputs], _hashable(output_dims)))
         super().__init__(signature, None, output_dims, str(_numbers.setdefault((func, told), len(_numbers))))
+
+    def __reduce__(self) -> Any:
+        return CallableOperation, (self.func, self.signature, self.output_dims)
 
     def make(self, late: Sequence[int], shapes: Sequence[Any], dims: Shape) -> Run:
         """As `Operation.make`."""
