@@ -5,6 +5,11 @@ import torch
 
 import omni.warp_core as wp
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),  # of torch's own modules
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
 
 @wp.kernel
 def spread(x: wp.array[wp.float64], y: wp.array[wp.float64]):
@@ -16,6 +21,12 @@ def spread(x: wp.array[wp.float64], y: wp.array[wp.float64]):
 def double(x: wp.array[wp.float64]):
     i = wp.tid()
     x[i] = x[i] * wp.float64(2.0)
+
+
+@wp.kernel
+def add_product(a: wp.array[wp.float64], b: wp.array[wp.float64], out: wp.array[wp.float64]):
+    i = wp.tid()
+    out[i] += a[i] * wp.sin(b[i])
 
 
 def numbers(*shape):
@@ -64,3 +75,64 @@ def test_in_outs_may_be_written():
     found = wp.torch_callable(doubled, in_out_argnames="v")(x, v)
     found.sum().backward()
     assert torch.equal(found, 2.0 * x) and not v.any() and (x.grad == 2.0).all()
+
+
+def test_parts_of_arguments_have_all_derivatives():
+    def shifted(x: wp.array[wp.float64], w: wp.array[wp.float64], y: wp.array[wp.float64]):
+        wp.launch(add_product, dim=2, inputs=[x[1:], w[:2]], outputs=[y[:2]])
+        wp.launch(add_product, dim=2, inputs=[x[:2], w[1:]], outputs=[y[1:]])
+        wp.launch(add_product, dim=3, inputs=[x, w], outputs=[y])
+
+    def judge(x, w):
+        nothing = torch.zeros(1, dtype=torch.float64)
+        first = torch.cat([x[1:] * w[:2].sin(), nothing])
+        return first + torch.cat([nothing, x[:2] * w[1:].sin()]) + x * w.sin()
+
+    op, x, w = wp.torch_callable(shifted), numbers(3), numbers(3) + 1.0
+    for of in (lambda f: lambda x: f(x, w), lambda f: lambda w: f(x, w)):
+        found, wanted = of(op), of(judge)
+        for derivative in (torch.func.jacfwd, torch.func.jacrev):
+            assert torch.allclose(derivative(found)(x), derivative(wanted)(x))
+        found, wanted = (torch.func.hessian(lambda t, f=f: (f(t) ** 2).sum())(x) for f in (found, wanted))
+        assert torch.allclose(found, wanted)
+    both = (numbers(3).requires_grad_(), (numbers(3) + 1.0).requires_grad_())
+    assert torch.autograd.gradgradcheck(op, both)
+
+
+def test_in_outs_in_parts_have_tangents():
+    def added(x: wp.array[wp.float64], v: wp.array[wp.float64]):
+        wp.launch(add_product, dim=2, inputs=[x[1:], x[:2]], outputs=[v[1:]])
+
+    def judge(x, v):
+        return v + torch.cat([torch.zeros(1, dtype=torch.float64), x[1:] * x[:2].sin()])
+
+    op, x = wp.torch_callable(added, in_out_argnames="v"), numbers(3)
+    for place in (0, 1, (0, 1)):
+        found, wanted = (torch.func.jacfwd(f, place)(x, x) for f in (op, judge))
+        assert all(map(torch.allclose, found, wanted))
+
+
+@pytest.mark.parametrize("order", ["first", "second", "both", "overlap"])
+def test_arguments_may_share_memory(order):
+    def product(x: wp.array[wp.float64], w: wp.array[wp.float64], y: wp.array[wp.float64]):
+        wp.launch(add_product, dim=x.shape, inputs=[x, w], outputs=[y])
+
+    op, x = wp.torch_callable(product), numbers(3).requires_grad_()
+    arguments = {
+        "first": lambda x: (x, x.detach()),
+        "second": lambda x: (x.detach(), x),
+        "both": lambda x: (x, x),
+        "overlap": lambda x: (x[1:], x[:2]),
+    }[order]
+    (found,) = torch.autograd.grad((op(*arguments(x)) ** 2).sum(), x)
+    x, w = arguments(x)
+    a, b = x.detach(), w.detach()
+    by_x, by_w = 2.0 * a * b.sin() ** 2, 2.0 * a**2 * b.sin() * b.cos()
+    nothing = torch.zeros(1, dtype=torch.float64)
+    wanted = {
+        "first": by_x,
+        "second": by_w,
+        "both": by_x + by_w,
+        "overlap": torch.cat([nothing, by_x]) + torch.cat([by_w, nothing]),
+    }[order]
+    assert torch.allclose(found, wanted)

@@ -163,7 +163,7 @@ def copied(x: Any) -> Any:
 
 def adjoint_on_a_tape(run: Any, values: dict[int, Any], x: Tensors, w: Tensors, wanted: Sequence[int]) -> list[Any]:
     """`Run.adjoint` by running once more, on a tape of its own."""
-    given, device = dict(zip(run.taken, x)), device_of(x)
+    given, device = dict(zip(run.taken, _disjoint(x))), device_of(x)
     needed = {run.taken[k] for k in wanted}
     with unobserved(device):
         args: list[Any] = []
@@ -181,6 +181,16 @@ def adjoint_on_a_tape(run: Any, values: dict[int, Any], x: Tensors, w: Tensors, 
         seeds = {args[run.made[k]]: shown(run, run.made[k], t, False) for k, t in zip(run.moving, w)}
         tape._backward(grads=seeds)
         return [tensor_of(args[run.taken[k]].grad) for k in wanted]
+
+
+def _disjoint(x: Tensors) -> list[Any]:
+    """The tensors, each with memory of its own, as tapes tell gradients of arrays apart by their memory."""
+    memory, found = set(), []
+    for t in x:
+        address = t.untyped_storage().data_ptr()
+        found.append(copied(t) if address in memory else t)
+        memory.add(address)
+    return found
 
 
 def _zeros(run: Run, i: int, device: Device) -> array:
