@@ -91,11 +91,17 @@ class FunctionRun(Run):
             else:
                 start = copied(given[i]) if i in given else self.new(i, x)
                 args.append(shown(self, i, start, is_taped))
-        changes = [
-            shown(self, i, copied(directions[i]), is_taped) if i in directions else None for i in range(len(args))
-        ]
+        changes = [self._direction(i, x, directions, is_taped) for i in range(len(args))]
         _, tangents = program_jvp(lambda *a: self.run(a), args, changes, differentiated=is_taped)
         return args, changes, tangents
+
+    def _direction(self, i: int, x: Tensors, directions: dict[int, Any], is_taped: bool) -> Any:
+        """The tangent of an argument. That of a result begins as zeros, so that all its parts lie in known memory."""
+        if i in directions:
+            return shown(self, i, copied(directions[i]), is_taped)
+        if i in self.made and self.has_derivative(i):
+            return shown(self, i, self.new(i, x), is_taped)
+        return None
 
     def hvp(
         self,
