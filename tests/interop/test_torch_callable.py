@@ -66,6 +66,16 @@ def test_inputs_are_read_only(write):
     assert torch.equal(x, numbers(3))
 
 
+def test_operations_of_torch_inside_have_no_gradient():
+    def squared(x: wp.array[wp.float64], y: wp.array[wp.float64]):
+        wp.to_torch(y).copy_(torch.tensor(x.numpy()) ** 2)
+
+    op, x = wp.torch_callable(squared), numbers(3)
+    assert torch.equal(op(x), x**2)
+    with pytest.raises(ValueError, match=r"`squared` has no gradient, as it made no launch, .*: compute by kernels"):
+        op(x.requires_grad_()).sum().backward()
+
+
 def test_in_outs_may_be_written():
     def doubled(x: wp.array[wp.float64], v: wp.array[wp.float64]):
         wp.copy(v, x)
