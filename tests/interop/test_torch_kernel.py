@@ -297,3 +297,22 @@ def test_functions_of_several_launches():
 def test_calls_that_do_not_fit(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its prototypes
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda x: x.to_sparse(), r"layout torch.sparse_coo, .*: pass x.to_dense\(\)"),
+        (lambda x: x.reshape(1, 3).to_sparse_csr(), r"layout torch.sparse_csr, .*: pass x.to_dense\(\)"),
+        (lambda x: torch.nested.nested_tensor([x, x]), r"nested, .*: pass its parts, x.unbind\(\)"),
+        (lambda x: torch.nested.nested_tensor([x, x[1:]], layout=torch.jagged), r"nested, .*: pass its parts"),
+        (lambda x: x.to(torch.complex64), r"complex64: pass its parts as numbers, torch.view_as_real\(x\)"),
+    ],
+)
+def test_tensors_that_are_not_dense(make, text):
+    x = torch.ones(3, dtype=torch.float64)
+    for op in (wp.torch_kernel(largest, output_dims=1), wp.torch_callable(doubled)):
+        for requires_grad in (False, True):
+            with pytest.raises(TypeError, match=f"argument `x`.*{text}"):
+                op(make(x).requires_grad_(requires_grad))

@@ -46,14 +46,21 @@ def _check_tensor(torch: Any, t: Any) -> None:
         raise ValueError(
             f"it is on the device meta, which has no memory: pass a tensor on another device, or {_BY_KERNEL}"
         )
+    check_layout(t)
+    if t.untyped_storage().nbytes() == 0:
+        raise ValueError("it has no memory, as its storage was freed by resize_(0): pass a live tensor")
+
+
+def check_layout(t: Any) -> None:
+    """Raise TypeError for tensors of torch that are not numbers in one piece of dense memory."""
+    import torch
+
     if t.is_nested:
         raise TypeError("it is nested, with rows of several lengths: pass its parts, x.unbind()")
     if t.is_quantized:
         raise TypeError("it is quantized: pass x.dequantize(), or its integers, x.int_repr()")
     if t.layout is not torch.strided:
         raise TypeError(f"it has the layout {t.layout}, but kernels use dense memory: pass x.to_dense()")
-    if t.untyped_storage().nbytes() == 0:
-        raise ValueError("it has no memory, as its storage was freed by resize_(0): pass a live tensor")
 
 
 def check_numbers(x: Any) -> None:

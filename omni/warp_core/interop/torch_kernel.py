@@ -24,6 +24,7 @@ from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Packed, Scalar, Struct
 from ..lang.values.structs import spell
 from .call_signature import Parameter, Shape, Signature, of_function, of_kernel
+from .foreign_values import check_layout
 from .torch_function_run import FunctionRun
 from .torch_kernel_run import KernelRun
 from .torch_operators import Call, Spec, apart, launch_backward, needed_now, register
@@ -75,12 +76,25 @@ class Operation:
 
         if torch.compiler.is_compiling():
             inputs = tuple(self._with_variable_numbers(torch, inputs))
-        given = self._read(torch, inputs, launch_dims, output_dims)
-        if torch.compiler.is_compiling() or not _is_plain(torch, given.x):
-            results = torch.ops.omni_warp.launch.default(*self._call(given), given.x)
+            results = self._run_operator(torch, self._read(torch, inputs, launch_dims, output_dims))
         else:
-            results = self._run_eagerly(torch, given)
+            try:
+                given = self._read(torch, inputs, launch_dims, output_dims)
+                run = self._run_eagerly if _is_plain(torch, given.x) else self._run_operator
+                results = run(torch, given)
+            except (RuntimeError, TypeError):
+                self._check_layouts(torch, inputs)
+                raise
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _check_layouts(self, torch: Any, inputs: Sequence[Any]) -> None:
+        """Raise TypeError for a tensor that is not in dense memory: why a call failed."""
+        for p, x in zip(self.signature.inputs, inputs):
+            if isinstance(x, torch.Tensor):
+                try:
+                    check_layout(x)
+                except TypeError as why:
+                    raise TypeError(f"{self.signature.name}: argument `{p.name}`: {why}") from None
 
     def _with_variable_numbers(self, torch: Any, inputs: Sequence[Any]) -> list[Any]:
         """The arguments with floats as tensors. torch.compile would compile anew for each value of a float, unless it
@@ -129,7 +143,9 @@ class Operation:
     def _check_dtype(self, i: int, given: Any) -> None:
         """Raise TypeError unless elements of the parameter and of the tensor are integers of one size."""
         wanted = self._dtypes[i]
-        is_other = given.is_floating_point() or given.is_complex() or wanted.is_floating_point
+        is_other = given.is_floating_point() or wanted.is_floating_point
+        if given.is_complex():
+            self._refuse(i, f"got a tensor of {given.dtype}: pass its parts as numbers, torch.view_as_real(x)")
         if is_other or given.dtype.itemsize != wanted.itemsize:
             self._refuse(i, f"got a tensor of {given.dtype}: pass x.to({wanted})")
 
@@ -141,6 +157,9 @@ class Operation:
     def _refuse(self, i: int, why: str) -> None:
         p = self.signature.inputs[i]
         raise TypeError(f"{self.signature.name}: argument `{p.name}` is {spell(p.type)}, but {why}")
+
+    def _run_operator(self, torch: Any, given: Given) -> Sequence[Any]:
+        return torch.ops.omni_warp.launch.default(*self._call(given), given.x)
 
     def _run_eagerly(self, torch: Any, given: Given) -> Sequence[Any]:
         run = self._known_run(given)
