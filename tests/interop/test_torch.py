@@ -466,3 +466,14 @@ def test_an_array_keeps_memory_that_its_tensor_gives_up(make, lose):
     a.fill_(2.0)
     assert all((t == 7.0).all() for t in others)
     assert (a.numpy() == 2.0).all()
+
+
+def test_a_tensor_that_got_other_memory_is_named():
+    layer = torch.nn.Linear(3, 2)
+    a = wp.from_torch(layer.weight)
+    layer.double()
+    with pytest.raises(
+        RuntimeError, match=r"shows a tensor of \(2, 3\) and torch.float32, which has torch.float64 now"
+    ):
+        a.grad  # noqa: B018
+    assert wp.from_torch(layer.weight).grad.dtype == wp.float64

@@ -88,6 +88,14 @@ def _attached_gradient(t: Any) -> Any:
     return found
 
 
+def _replaced(t: Any, gradient: Any) -> str:
+    """The error for a tensor that no longer has the memory of the array with this gradient."""
+    return (
+        f"the array shows a tensor of {tuple(t.shape)} and {gradient.dtype}, which has {t.dtype} now: its memory was "
+        "replaced, as by module.double() or t.data = ...; make a new array, wp.from_torch(t)"
+    )
+
+
 class TorchLink(GradientLink):
     """A link to leaves of PyTorch. `gradient` is the tensor that they get as their `grad`."""
 
@@ -109,6 +117,8 @@ class TorchLink(GradientLink):
             t = reference()
             if t is None or t.grad is self.gradient:
                 continue
+            if t.dtype != self.gradient.dtype:
+                raise RuntimeError(_replaced(t, self.gradient))
             if t.grad is None:
                 self.gradient.zero_()
             else:
