@@ -180,8 +180,8 @@ def adjoint_on_a_tape(run: Any, values: dict[int, Any], x: Tensors, w: Tensors, 
             run.run(args)
         if not tape.launches:
             raise ValueError(
-                f"{run.signature.name} has no gradient, as it made no launch, copy or fill of this package, which are "
-                "all that its gradient follows: compute by kernels, or write it with torch.autograd.Function"
+                f"{run.signature.name} has no gradient, as it made no launch, copy or fill of this package. A gradient "
+                "follows these alone: compute by kernels, or write it with torch.autograd.Function"
             )
         seeds = {args[run.made[k]]: shown(run, run.made[k], t, False) for k, t in zip(run.moving, w)}
         tape._backward(grads=seeds)
