@@ -171,6 +171,14 @@ def test_numbers_may_be_tensors_with_gradients():
     assert torch.equal(repeated(x, True), x)
 
 
+def test_arguments_may_have_names():
+    op, x = wp.torch_kernel(product), leaf(3)
+    assert torch.equal(op(x, by=2.0, y=x), op(x, x, 2.0)) and torch.equal(op(by=2.0, y=x, x=x), op(x, x, 2.0))
+    assert torch.equal(torch.func.vmap(lambda x: op(x, by=2.0, y=x))(x[None])[0], op(x, x, 2.0))
+    compiled = torch.compile(lambda x: op(x=x, y=x, by=2.0), backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(x), op(x, x, 2.0))
+
+
 def test_what_the_adjoint_needs_is_saved_and_watched():
     op, x, y = wp.torch_kernel(product), leaf(4), leaf(4)
     base = x * 1.0
@@ -291,6 +299,10 @@ def test_functions_of_several_launches():
             TypeError,
             "`n` is int32, .*tensor of torch.float64",
         ),
+        (lambda: wp.torch_kernel(product)(leaf(3), y=leaf(3)), TypeError, "got no argument for `by`"),
+        (lambda: wp.torch_kernel(product)(leaf(3), x=leaf(3)), TypeError, "got `x` twice"),
+        (lambda: wp.torch_kernel(product)(leaf(3), leaf(3), b=1.0), TypeError, "takes no `b`: its inputs are x, y, by"),
+        (lambda: wp.torch_kernel(product)(leaf(3), z=leaf(3)), TypeError, "takes no `z`, as the call makes it"),
         (lambda: wp.torch_kernel(print), TypeError, "expected a kernel"),
     ],
 )

@@ -148,6 +148,26 @@ class Signature(NamedTuple):
             raise ValueError(f"{self.name}: {what}: extents must not be negative, got {given!r}")
         return tuple(n.__index__() for n in items)
 
+    def in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call: the first ones as given, then those by name.
+
+        Raises:
+            TypeError: a name is that of no input, or an input has no argument, or two.
+        """
+        names = [p.name for p in self.inputs]
+        rest = names[len(arguments) :]
+        for name in named:
+            if name not in names:
+                outputs = [p.name for p in self.outputs]
+                why = ", as the call makes it" if name in outputs else ""
+                raise TypeError(f"{self.name} takes no `{name}`{why}: its inputs are {', '.join(names)}")
+            if name not in rest:
+                raise TypeError(f"{self.name} got `{name}` twice, by its place and by its name")
+        missing = [name for name in rest if name not in named]
+        if missing:
+            raise TypeError(f"{self.name} got no argument for `{missing[0]}`")
+        return (*arguments, *(named[name] for name in rest))
+
     def check_count(self, arguments: Sequence[Any]) -> None:
         """Raise TypeError unless there is one argument for each input."""
         if len(arguments) != len(self.inputs):

@@ -70,10 +70,12 @@ class Operation:
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None) -> Any:
+    def __call__(self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None, **named: Any) -> Any:
         """Run. Return the result, or a tuple of the results."""
         import torch
 
+        if named:
+            inputs = self.signature.in_order(inputs, named)
         if torch.compiler.is_compiling():
             inputs = tuple(self._with_variable_numbers(torch, inputs))
             results = self._run_operator(torch, self._read(torch, inputs, launch_dims, output_dims))
@@ -422,8 +424,8 @@ def torch_kernel(
         name: The name of the operation in graphs of torch; by default that of the kernel.
 
     Returns:
-        The operation. It takes the inputs, and `launch_dims` and `output_dims` for one call. Numbers may be tensors of
-        one element, and then have gradients. It returns a tensor, or a tuple of them.
+        The operation. It takes the inputs, also by name, and `launch_dims` and `output_dims` for one call. Numbers may
+        be tensors of one element, and then have gradients. It returns a tensor, or a tuple of them.
 
     Raises:
         TypeError: The kernel is generic, or results are no arrays of numbers.
