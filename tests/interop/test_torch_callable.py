@@ -66,6 +66,15 @@ def test_inputs_are_read_only(write):
     assert torch.equal(x, numbers(3))
 
 
+def test_errors_of_the_function_keep_their_cause():
+    def fails(x: wp.array[wp.float64], y: wp.array[wp.float64]):
+        raise ValueError("no such mode") from KeyError("mode")
+
+    with pytest.raises(ValueError, match="no such mode") as found:
+        wp.torch_callable(fails)(numbers(3))
+    assert isinstance(found.value.__cause__, KeyError)
+
+
 def test_operations_of_torch_inside_have_no_gradient():
     def squared(x: wp.array[wp.float64], y: wp.array[wp.float64]):
         wp.to_torch(y).copy_(torch.tensor(x.numpy()) ** 2)

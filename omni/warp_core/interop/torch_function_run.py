@@ -48,7 +48,9 @@ class FunctionRun(Run):
             try:
                 self.run(self._arguments(values, given | results))
             except ValueError as why:
-                raise (self._written(why) if "read-only" in str(why) else why) from None
+                if "read-only" in str(why):
+                    raise self._written(why) from why
+                raise
         return [results[i] for i in self.made]
 
     def _arguments(self, values: dict[int, Any], tensors: dict[int, Any]) -> list[Any]:
