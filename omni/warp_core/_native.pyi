@@ -216,6 +216,8 @@ class ArrayBase:
     @property
     def is_contiguous(self) -> bool: ...
     grad_ptr: int
+    def _lose_memory(self, dtype_id: int) -> None:
+        """Show no memory any more, as elements of a type that nothing takes."""
 
 class Buffer:
     """Owns `nbytes` of CPU memory, not initialised, aligned to 64 bytes (large ones to huge pages)."""

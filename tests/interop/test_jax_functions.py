@@ -1,6 +1,8 @@
 """`wp.jax_callable`, `wp.register_ffi_callback`, names of warp-lang, and conversions of arrays, types and devices."""
 
 import gc
+import pickle
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -83,6 +85,144 @@ def test_errors_of_a_callable():
     with pytest.raises(ValueError, match="graph of a GPU"):
         wp.jax_callable(both, num_outputs=2, graph_mode=wp.JaxCallableGraphMode.WARP)
     assert [m.value for m in wp.JaxCallableGraphMode] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("known", [np.float32(2.0), jnp.float32(2.0), jnp.int32(2), jnp.array([2.0])])
+def test_a_callable_takes_numbers_that_are_known(known):
+    def times(a: wp.array[float], s: float, out: wp.array[float]):
+        wp.launch(scale, dim=a.shape, inputs=[a, s], outputs=[out])
+
+    f = wp.jax_callable(times)
+    assert (f(a, known)[0] == 2 * a).all()
+    assert (jax.jit(lambda a: f(a, known)[0])(a) == 2 * a).all()
+
+
+def test_a_known_number_of_another_kind_is_refused():
+    def times(a: wp.array[float], n: int, out: wp.array[float]):
+        pass
+
+    with pytest.raises(TypeError, match="`n`: expected int32"):
+        wp.jax_callable(times)(a, jnp.float32(2.5))
+
+
+class Factor:
+    """A number that a bound method multiplies with."""
+
+    def __init__(self, by: float):
+        self.by = by
+
+    def apply(self, a: wp.array[float], out: wp.array[float]):
+        """Write the multiples of `a`."""
+        wp.launch(scale, dim=a.shape, inputs=[a, self.by], outputs=[out])
+
+
+def test_a_bound_method_is_called_on_its_object():
+    two, three = Factor(2.0), Factor(3.0)
+    f, g = wp.jax_callable(two.apply), wp.jax_callable(three.apply)
+    assert (f(a)[0] == 2 * a).all() and (g(a)[0] == 3 * a).all()
+    two.by = 4.0
+    assert (f(a)[0] == 4 * a).all()
+    with pytest.raises(TypeError, match="bound method of Python, got partial"):
+        wp.jax_callable(partial(Factor.apply, two))
+
+
+@wp.struct
+class Holder:
+    """A struct with an array."""
+
+    x: wp.array[float]
+
+
+def held(x):
+    """A struct that holds an array."""
+    made = Holder()
+    made.x = x
+    return made
+
+
+@wp.kernel
+def first(given: Holder, out: wp.array[float]):
+    i = wp.tid()
+    out[i] = given.x[i]
+
+
+USES_OF_MEMORY = [
+    lambda x: x.numpy(),
+    lambda x: x.ptr,
+    lambda x: x[0],
+    lambda x: x[1:],
+    lambda x: x.fill_(1.0),
+    lambda x: x.__setitem__(0, 1.0),
+    lambda x: np.asarray(x),
+    lambda x: memoryview(x),
+    lambda x: list(x),
+    lambda x: wp.clone(x),
+    lambda x: wp.to_jax(x),
+    lambda x: wp.copy(wp.zeros(10, dtype=float), x),
+    lambda x: wp.launch(scale, dim=10, inputs=[x, 1.0], outputs=[wp.zeros(10, dtype=float)]),
+    lambda x: wp.launch(scale, dim=10, inputs=[wp.zeros(10, dtype=float), 1.0], outputs=[x]),
+    lambda x: wp.launch(first, dim=10, inputs=[held(x)], outputs=[wp.zeros(10, dtype=float)]),
+    lambda x: wp.array(x),
+    lambda x: x + 1.0,
+]
+
+
+def test_arrays_that_a_function_keeps_are_refused_after_the_call():
+    kept = []
+
+    def keep(a: wp.array[float], out: wp.array[float]):
+        kept.extend((a, out))
+        if len(kept) > 2:
+            raise RuntimeError("an error ends the call, too")
+
+    f = wp.jax_callable(keep)
+    wp.launch(scale, dim=10, inputs=[wp.zeros(10, dtype=float), 1.0], outputs=[wp.zeros(10, dtype=float)])
+    jax.block_until_ready(f(a))
+    with pytest.raises(Exception, match="ends the call"):
+        jax.block_until_ready(f(a))
+    assert len(kept) == 4
+    for x in kept:
+        assert x.shape == (10,) and x.size == 10 and x.dtype is wp.float32 and x.device.is_cpu
+        for use in USES_OF_MEMORY:
+            with pytest.raises((ValueError, TypeError, BufferError), match=r"has ended|freed|ArrayOfEndedCall"):
+                use(x)
+    assert "has ended" in repr(kept[0])
+
+
+def test_a_mesh_may_get_new_points_in_each_call():
+    kept = []
+
+    def first_height(points: wp.array[wp.vec3], out: wp.array[float]):
+        if kept:
+            kept[0].points = points
+        else:
+            kept.append(wp.Mesh(points, wp.array([0, 1, 2], dtype=int)))
+        out.fill_(kept[0].points.numpy()[0, 2])
+
+    f = wp.jax_callable(first_height, output_dims=1)
+    corners = jnp.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert [float(f(corners + z)[0][0]) for z in (1.0, 2.0, 3.0)] == [1.0, 2.0, 3.0]
+
+
+def test_operations_are_pickled_after_a_call():
+    kernel, function = wp.jax_kernel(scale), wp.jax_callable(both, num_outputs=2, output_dims={"c": 10, "d": 5})
+    kernel(a, 2.0), function(a, b, 2.0)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert (again(a, 3.0)[0] == 3 * a).all() and (kernel(a, 3.0)[0] == 3 * a).all()
+    c, _ = pickle.loads(pickle.dumps(function))(a, b, 3.0)
+    assert (c == 3 * a).all()
+
+
+def test_buffers_that_a_callback_keeps_are_refused_after_the_call():
+    kept = []
+    wp.register_ffi_callback("omni_warp_test_keep", lambda inputs, outputs, *_: kept.extend((*inputs, *outputs)))
+    jax.block_until_ready(ffi_call("omni_warp_test_keep", jax.ShapeDtypeStruct((10,), jnp.float32))(a))
+    for x in kept:
+        assert x.shape == (10,)
+        with pytest.raises(ValueError, match="has ended"):
+            np.asarray(x)
+        with pytest.raises(ValueError, match="has ended"):
+            wp.launch(scale, dim=10, inputs=[x, 1.0], outputs=[wp.zeros(10, dtype=float)])
 
 
 def test_a_callback_gets_buffers_and_attributes():

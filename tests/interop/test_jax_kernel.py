@@ -269,3 +269,25 @@ except (jax.errors.JaxRuntimeError, ValueError) as e:
     print(e)
 """
     assert "create its wp.jax_kernel in this process first" in run_file(text, tmp_path)
+
+
+def test_an_exported_program_runs_where_the_kernel_was_called(tmp_path):
+    text = f"""
+from pathlib import Path
+import jax, jax.numpy as jnp, omni.warp_core as wp
+from jax import export
+@wp.kernel
+def square(x: wp.array(dtype=float), by: float, y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = by * x[i] * x[i]
+f, x, path = wp.jax_kernel(square), jnp.arange(3.0), Path({str(tmp_path / "program.bin")!r})
+gradient = jax.jit(jax.grad(lambda x, by: f(x, by)[0].sum()))
+if path.exists():
+    gradient(jnp.ones(7), 1.0)
+    print(export.deserialize(bytearray(path.read_bytes())).call(x, 3.0).tolist())
+else:
+    off = [export.DisabledSafetyCheck.custom_call("omni_warp.launch")]
+    path.write_bytes(export.export(gradient, disabled_checks=off)(x, 3.0).serialize())
+"""
+    assert run_file(text, tmp_path) == ""
+    assert "[0.0, 6.0, 12.0]" in run_file(text, tmp_path)

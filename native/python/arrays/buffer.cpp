@@ -43,6 +43,7 @@ int refuse_buffer(Py_buffer* view, const char* why) {
 }
 
 const char* why_not(const PyArray* a, const Dtype& d, int flags) {
+    if (!a->view.data && a->size) return "the memory of the array was freed";
     if (a->device != 0) return "the array is on a GPU: pass a copy, a.numpy()";
     if (d.scalar.kind == Kind::None) return "buffers of arrays of structs have no format: pass a.numpy()";
     if (!buffer_format(d.scalar)) return "buffers have no format for bfloat16: pass a.view(wp.uint16)";

@@ -144,7 +144,15 @@ void bind_arrays(nb::module_& m) {
         .def_prop_rw(
             "grad_ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.grad); },
             [](PyArray& a, uintptr_t p) { a.view.grad = reinterpret_cast<void*>(p); },
-            "The address of the gradient's first element, 0 without a gradient.");
+            "The address of the gradient's first element, 0 without a gradient.")
+        .def(
+            "_lose_memory",
+            [](PyArray& a, int dtype_id) {
+                if (dtype_id < 0 || dtype_id >= dtype_count()) throw nb::value_error("unknown dtype_id");
+                a.dtype = dtype_id;
+                a.view.data = a.view.grad = nullptr;
+            },
+            nb::arg("dtype_id"), "Show no memory any more, as elements of a type that nothing takes.");
     array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
 
     nb::class_<Descriptor, PyArray>(m, "ArrayDescriptor")

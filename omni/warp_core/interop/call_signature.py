@@ -194,14 +194,14 @@ def of_kernel(kernel: Any, num_outputs: int, in_out_argnames: Sequence[str] | st
 
 
 def of_function(func: Callable[..., Any], num_outputs: int, in_out_argnames: Sequence[str] | str | None) -> Signature:
-    """The signature of an annotated function that launches kernels.
+    """The signature of an annotated function or bound method that launches kernels.
 
     Raises:
-        TypeError: it is no function, or a parameter has no annotation that names a type.
+        TypeError: it is neither, or a parameter has no annotation that names a type.
         ValueError: the numbers or names do not fit its parameters.
     """
-    if not inspect.isfunction(func):
-        raise TypeError(f"expected a function of Python, got {type(func).__name__}: {func!r}")
+    if not inspect.isfunction(getattr(func, "__func__", func)):
+        raise TypeError(f"expected a function or a bound method of Python, got {type(func).__name__}: {func!r}")
     name, params = f"function `{func.__name__}`", []
     for p in inspect.signature(func).parameters.values():
         if p.annotation is p.empty:

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _native
 from ..arrays.array import array
 from ..lang.values.value_classes import python_type
-from . import call_signature
+from . import call_signature, jax_memory
 from .call_signature import Parameter, Signature
 from .jax_calls import NONE, ZERO, Call, function_key, lower_call
 from .jax_dtypes import jax_dtype
@@ -63,8 +63,10 @@ def jax_callable(
     """Make a function of JAX of a Python function that launches kernels.
 
     Args:
-        func: A function with annotations like those of a kernel: inputs, then outputs. It writes the outputs, which
-            begin as zeros; inputs are read-only.
+        func: A function or bound method with annotations like those of a kernel: inputs, then outputs. It writes the
+            outputs, which begin as zeros; inputs are read-only. XLA frees the memory of its arrays after the call, and
+            then they cannot be used. Keep copies, and no views, NumPy arrays or recorded launches of them. A process
+            keeps all functions that were called: make a `jax_callable` once.
         num_outputs: How many arrays a call returns: in-outs and outputs.
         graph_mode: A `JaxCallableGraphMode`, its name or its number. NONE and JAX mean the same on the CPU, which has
             no graphs; the others are refused.
@@ -147,10 +149,15 @@ class JaxCallable:
     def __repr__(self) -> str:
         return f"<jax_callable of {self.func.__name__}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle keeps: all but the calls that this process has seen."""
+        return {**self.__dict__, "_subjects": {}}
+
     def __call__(self, *args: Any, output_dims: Any = None, vmap_method: Any = ...) -> list[Any]:
         """Call the function in a program of JAX."""
         options = merged_options(self.defaults, None, output_dims, vmap_method)
         self.signature.check_count(args)
+        args = tuple(x if p.is_array else _known(x) for p, x in zip(self.signature.inputs, args))
         given = [read_argument(self.signature, p, x) for p, x in zip(self.signature.inputs, args)]
         for p, g in zip(self.signature.inputs, given):
             if g.is_late:
@@ -210,6 +217,13 @@ class _ArrayAt(NamedTuple):
         return made
 
 
+def _known(x: Any) -> Any:
+    """A number, vector or matrix; that of an array of JAX if it has one now."""
+    import jax
+
+    return np.asarray(x) if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer) else x
+
+
 def _value(p: Parameter, x: Any) -> Any:
     kind = python_type(p.type)
     return x if isinstance(x, (bool, int, float)) else kind(*np.ravel(x).tolist())
@@ -217,7 +231,11 @@ def _value(p: Parameter, x: Any) -> Any:
 
 def _run(func: Callable[..., None], slots: Sequence[Any], addresses: Sequence[int]) -> None:
     """Call a function on arrays over memory of XLA."""
-    func(*(slot.at(at) if type(slot) is _ArrayAt else slot for slot, at in zip(slots, addresses)))
+    args = [slot.at(at) if type(slot) is _ArrayAt else slot for slot, at in zip(slots, addresses)]
+    try:
+        func(*args)
+    finally:
+        jax_memory.end(args)
 
 
 @cache

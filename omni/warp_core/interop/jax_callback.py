@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _native
 from ..lang.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from . import jax_memory
 from .jax_dtypes import jax_dtype
 from .jax_versions import ffi
 
@@ -34,15 +35,17 @@ _kept: list[Any] = []  # what XLA may call until the process ends
 
 
 class FfiBuffer:
-    """A buffer of XLA, valid during the call. Launches and NumPy take it as an array."""
+    """A buffer of XLA. Launches and NumPy take it as an array during the call, and are refused afterwards."""
 
     def __init__(self, address: int, shape: tuple[int, ...], kind: int, is_read_only: bool):
         self.data, self.shape, self.dtype = address, shape, jax_dtype(_TYPES[kind])
-        self._is_read_only = is_read_only
+        self._is_read_only, self._is_open = is_read_only, True
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """The memory, as NumPy describes it."""
+        """The memory, as NumPy describes it. Raises ValueError once the call has ended."""
+        if not self._is_open:
+            jax_memory.refuse()
         return {
             "version": 3,
             "shape": self.shape,
@@ -50,6 +53,10 @@ class FfiBuffer:
             "data": (self.data, self._is_read_only),
             "strides": None,
         }
+
+    def end(self) -> None:
+        """Refuse further use: XLA frees the memory."""
+        self._is_open = False
 
 
 class FfiContext(NamedTuple):
@@ -64,7 +71,8 @@ def register_ffi_callback(name: str, func: Callable[..., None], graph_compatible
     Args:
         name: The name for `jax.ffi.ffi_call`.
         func: Called as func(inputs, outputs, attrs, ctx): lists of buffers, which launches take as arrays, a dictionary
-            of the attributes, and an object whose `stream` is that of XLA.
+            of the attributes, and an object whose `stream` is that of XLA. XLA frees the buffers after the call: keep
+            copies, and no arrays that show them.
         graph_compatible: Whether a graph of a GPU may hold the call. The CPU has no graphs, so that nothing changes.
 
     Raises:
@@ -76,7 +84,11 @@ def register_ffi_callback(name: str, func: Callable[..., None], graph_compatible
     def run(operands: list[Any], results: list[Any], attributes: dict[str, Any], stream: int | None) -> None:
         inputs = [FfiBuffer(at, shape, kind, True) for at, shape, kind in operands]
         outputs = [FfiBuffer(at, shape, kind, False) for at, shape, kind in results]
-        func(inputs, outputs, attributes, FfiContext(stream))
+        try:
+            func(inputs, outputs, attributes, FfiContext(stream))
+        finally:
+            for buffer in (*inputs, *outputs):
+                buffer.end()
 
     handler = _Handler(lambda frame: _native.xla.call_function(frame, run) or None)
     _kept.append(handler)

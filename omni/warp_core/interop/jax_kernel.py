@@ -127,6 +127,10 @@ class JaxKernel:
     def __repr__(self) -> str:
         return f"<jax_kernel of {self.kernel.name}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle keeps: all but the compiled programs."""
+        return {**self.__dict__, "_compiled": {}}
+
     def __call__(
         self, *args: Any, launch_dims: Any = None, output_dims: Any = None, vmap_method: Any = ...
     ) -> list[Any]:
