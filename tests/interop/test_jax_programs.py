@@ -256,7 +256,7 @@ def test_callbacks():
             lambda: jax_kernel(scale, module_preload_mode=7),
             r"module_preload_mode: expected one of NONE \(0\), CURRENT_",
         ),
-        (lambda: jax_kernel(scale, module_preload_mode="NONE"), "module_preload_mode: .* got 'NONE'"),
+        (lambda: jax_kernel(scale, module_preload_mode="LATER"), "module_preload_mode: .* got 'LATER'"),
         (lambda: jax_callable(add_to, graph_mode=9), r"function `add_to`: graph_mode: expected one of NONE \(0\), JAX"),
         (lambda: jax_callable(add_to, graph_mode=GraphMode.WARP_STAGED), "WARP_STAGED captures launches into a graph"),
         (lambda: jax_callable(add_to, module_preload_mode=-1), "module_preload_mode: expected one of"),
