@@ -308,9 +308,7 @@ class GpuPlanMaker(PlanMaker):
         """Arrays of other libraries on the same GPU, over the same memory."""
         t, device = self.types[index], device_of(self.options.device)
         inner = indexed_array(t)
-        if isinstance(t, Struct):
-            return namesake(value, t)
         if inner is None:
-            return shared_array(value, t, device)
+            return namesake(value, t) if isinstance(t, Struct) else shared_array(value, t, device)
         there = value if isinstance(value, _native.ArrayBase) else shared_array(value, inner, device)
         return as_indexed(value if there is NotImplemented else there, t)
