@@ -417,28 +417,6 @@ def test_conversions_leak_nothing():
     assert Foreign.given_back == before + 1000
 
 
-def test_bfloat16_of_ml_dtypes():
-    """The type of NumPy arrays that JAX brings along: its own numbers judge."""
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
-    numbers = np.array([1.5, -2.25, 3e38, 1e-40, np.inf], dtype=bfloat16)
-    exact = numbers.astype(np.float32)
-
-    @wp.kernel
-    def widen(x: wp.array[bfloat16], y: wp.array[float]):
-        i = wp.tid()
-        y[i] = float(x[i])
-
-    y = wp.zeros(5, dtype=float)
-    for given in (numbers, wp.array(numbers), wp.array(exact, dtype=bfloat16)):
-        y.zero_()
-        wp.launch(widen, dim=5, inputs=[given, y])
-        assert np.array_equal(y.numpy(), exact)
-    assert np.array_equal(wp.array(numbers, dtype=float).numpy(), exact)
-    shared = wp.array(numbers, copy=False)
-    shared[0] = 7.0
-    assert numbers[0] == 7 and wp.dtype_from_numpy(bfloat16) is wp.bfloat16
-
-
 def test_copies_that_are_forbidden():
     x = wp.array([1.0, 2.0, 3.0], dtype=float)
     assert np.shares_memory(np.asarray(x, copy=False), x.numpy())
