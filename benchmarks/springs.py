@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import gradients
 import numpy as np
 import peers
 from contenders import Contender, serve
@@ -31,8 +32,8 @@ CASES = {
 GOAL, IN_A_ROW = "3", 5
 
 
-def kernels(wp: Any) -> tuple[Any, Any, Any]:
-    """The kernels, one source for both packages."""
+def kernels(wp: Any) -> tuple[Any, Any]:
+    """The kernels of the cloth, one source for both packages."""
 
     @wp.kernel
     def springs(
@@ -55,23 +56,6 @@ def kernels(wp: Any) -> tuple[Any, Any, Any]:
         wp.atomic_add(force, j, f)
 
     @wp.kernel
-    def scatter(
-        x: wp.array(dtype=wp.vec3),
-        first: wp.array(dtype=int),
-        second: wp.array(dtype=int),
-        rest: wp.array(dtype=float),
-        force: wp.array(dtype=wp.vec3),
-    ):
-        k = wp.tid()
-        i = first[k]
-        j = second[k]
-        d = x[i] - x[j]
-        length = wp.length(d)
-        f = d / length * (10.0 * (length - rest[k]))
-        wp.atomic_sub(force, i, f)
-        wp.atomic_add(force, j, f)
-
-    @wp.kernel
     def integrate(
         x: wp.array(dtype=wp.vec3),
         v: wp.array(dtype=wp.vec3),
@@ -85,7 +69,7 @@ def kernels(wp: Any) -> tuple[Any, Any, Any]:
         v_next[i] = w
         x_next[i] = x[i] + w * dt
 
-    return springs, scatter, integrate
+    return springs, integrate
 
 
 class Scatter:
@@ -99,7 +83,7 @@ class Scatter:
         ends = [wp.array(a.astype(np.int32), dtype=int) for a in (first, second)]
         x = wp.array(r.random((n, 3), dtype=np.float32), dtype=wp.vec3)
         rest = wp.array(r.random(SPRINGS, dtype=np.float32), dtype=float)
-        self.wp, self.kernel, self.force = wp, kernels(wp)[1], wp.zeros(n, dtype=wp.vec3)
+        self.wp, self.kernel, self.force = wp, gradients.kernels(wp)["springs"], wp.zeros(n, dtype=wp.vec3)
         self.args = [x, *ends, rest, self.force]
 
     def run(self) -> None:
@@ -125,7 +109,7 @@ class Cloth:
             return [wp.zeros(n, dtype=wp.vec3, requires_grad=True) for _ in range(count)]
 
         self.wp, self.n, self.count = wp, n, len(rest)
-        self.springs, _, self.integrate = kernels(wp)
+        self.springs, self.integrate = kernels(wp)
         self.x, self.v, self.force = made(STEPS + 1), made(STEPS + 1), made(STEPS)
         self.x[0].assign(1.01 * points)
         self.mesh = [wp.array(first, dtype=int), wp.array(second, dtype=int), wp.array(rest, dtype=float), 1.0]
