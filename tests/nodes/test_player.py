@@ -92,6 +92,19 @@ def test_frame_period_skips_frames_and_values_are_held_between(make_scene, play)
     assert values(play(scene), frames=range(8)) == [0, 0, 0, 3, 3, 3, 6, 6]
 
 
+def test_frames_before_the_first_write_have_what_the_scene_has(make_scene, play):
+    nodes = 'def OmniGraphNode "on" {\n token node:type = "omni.graph.action.OnLoaded"\n }\n'
+    nodes += 'def OmniGraphNode "wait" {\n token node:type = "omni.graph.action.Delay"\n'
+    nodes += " custom double inputs:duration = 0.125\n custom uint inputs:execIn.connect = </G/on.outputs:execOut>\n }\n"
+    nodes += 'def OmniGraphNode "five" {\n token node:type = "omni.graph.nodes.ConstantFloat"\n'
+    nodes += " custom float inputs:value = 5\n }\n"
+    nodes += write("height", "height", "/G/five.inputs:value", "/G/wait.outputs:finished")
+    nodes += write("animated", "animated", "/G/five.inputs:value", "/G/height.outputs:execOut")
+    result = play(make_scene(nodes, "execution"), fps=24, frames=(0, 5))
+    assert values(result, frames=range(6)) == [2, 2, 2, 5, 5, 5]
+    assert values(result, "animated", frames=range(6)) == [0, 1, 2, 5, 5, 5]
+
+
 def test_conversions_on_the_way_to_the_prim(make_scene, play):
     nodes = TIME
     for name, source in (("scale", "time"), ("count", "frame"), ("flag", "isPlaying")):

@@ -311,7 +311,7 @@ class Session:
         return [replace(code, text=self._texts.get(code.node, code.text)) for code in codes]
 
     def _new_store(self) -> StageStore:
-        return StageStore(self.stage, self.host.log, time_code_rate(self.stage) / self.fps)
+        return StageStore(self.stage, self.host.log, time_code_rate(self.stage) / self.fps, self.start)
 
     # Questions.
 

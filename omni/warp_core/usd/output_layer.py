@@ -153,6 +153,11 @@ class SampleLayer:
         self._layer.SetTimeSample(self.declare(prim, name, type_name), time, value)
         self.samples += 1
 
+    def derive(self, prim: str, name: str, type_name: str, value: Any, time: float) -> None:
+        """Store a time sample that follows from another one, and so does not count as a result."""
+        self.set(prim, name, type_name, value, time)
+        self.samples -= 1
+
     def relate(self, prim: str, name: str, targets: Sequence[str]) -> None:
         """Store the targets of a relationship of a prim."""
         spec = Sdf.CreatePrimInLayer(self._layer, prim)

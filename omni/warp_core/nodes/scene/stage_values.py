@@ -30,10 +30,11 @@ Key = tuple[str, str]
 class _Written:
     """The last value written to one attribute, as USD and as NumPy have it, and the frames of its samples."""
 
-    __slots__ = ("frame", "held", "kind", "sdf", "uniform", "usd", "value", "version")
+    __slots__ = ("before", "frame", "held", "kind", "sdf", "uniform", "usd", "value", "version")
 
     def __init__(self, kind: AttributeType, sdf: str, usd: Any, value: Value, uniform: bool):
         self.kind, self.sdf, self.usd, self.value, self.uniform = kind, sdf, usd, value, uniform
+        self.before: list[tuple[int, Any]] = []  # samples of the frames before the first write, as the scene has them
         self.frame: int | None = None
         self.held: Any = None
         self.version = 1
@@ -41,9 +42,15 @@ class _Written:
 
 def value_at(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
     """Return the value of an attribute as NumPy has it, None if it has none. Raises GraphError."""
+    return to_numpy(_usd_value(source, time))
+
+
+def _usd_value(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
+    """Return the value of an attribute as USD has it, None if it has none. Raises GraphError."""
+    value = None
     with unraised_errors() as errors:
         try:
-            value = to_numpy(source.Get(time))
+            value = source.Get(time)
         except READ_ERRORS as error:
             errors[:] = [error]
     if errors:
@@ -52,11 +59,14 @@ def value_at(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
 
 
 class StageStore:
-    """Reads and writes attribute values at the current frame. `scale` is time codes of the scene per frame."""
+    """Reads and writes attribute values at the current frame.
 
-    def __init__(self, stage: Usd.Stage, log: Log, scale: float = 1.0):
-        self.stage, self.log, self.scale = stage, log, scale
-        self.frame = 0
+    `scale` is time codes of the scene per frame, `start` the first frame of the play.
+    """
+
+    def __init__(self, stage: Usd.Stage, log: Log, scale: float = 1.0, start: int = 0):
+        self.stage, self.log, self.scale, self.start = stage, log, scale, start
+        self.frame = start
         self._written: dict[Key, _Written] = {}
         self._dirty: dict[Key, None] = {}
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
@@ -149,6 +159,8 @@ class StageStore:
         self._warn_not_finite(key, seen)
         if known is None:
             self._written[key] = _Written(held, sdf, usd, seen, uniform)
+            if not uniform and not self.prims.is_created(path):
+                self._written[key].before = self._until_now(source)
         else:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
@@ -159,6 +171,18 @@ class StageStore:
         self._changes[path] += 1
         if name.startswith("xformOp"):
             self.prims.hold(path, name, usd)
+
+    def _until_now(self, source: Usd.Attribute) -> list[tuple[int, Any]]:
+        """Return samples of what the scene has in the frames before this one.
+
+        USD gives the first sample of an attribute to all times before it, so a first write in a later frame would
+        otherwise reach back to the start.
+        """
+        frames = range(self.start, self.frame)
+        if not source.ValueMightBeTimeVarying():
+            frames = sorted({*frames[:1], *frames[-1:]})  # USD interpolates: the value holds up to the frame before
+        values = ((frame, _usd_value(source, Usd.TimeCode(frame * self.scale))) for frame in frames)
+        return [(frame, Sdf.ValueBlock() if value is None else value) for frame, value in values]
 
     def _warn_of_loop(self, key: Key) -> None:
         if key not in self._looped:
@@ -288,13 +312,13 @@ class StageStore:
             if written.uniform:
                 output.set_uniform(*key, written.sdf, written.usd)
                 continue
+            for frame, value in written.before:
+                self._sample(output, key, written, value, frame)
             if written.frame is not None and written.frame < self.frame - 1:
                 # USD interpolates between samples: hold the old value up to the frame before this one
                 self._sample(output, key, written, written.held, self.frame - 1)
             self._sample(output, key, written, written.usd, self.frame)
-            written.frame = self.frame
-            if key[1] == "points":
-                self._extent(output, key[0], written.value)
+            written.before, written.frame = [], self.frame
         for path in dict.fromkeys(path for path, name in self._dirty if name in topology_check.NAMES):
             if self.stage.GetPrimAtPath(path).IsA(UsdGeom.Mesh):
                 self._topology.check(path)
@@ -315,14 +339,16 @@ class StageStore:
     def _sample(self, output: SampleLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
         size = written.value.nbytes if isinstance(written.value, np.ndarray) else 64
         output.set(key[0], key[1], written.sdf, usd, frame, size)
+        if key[1] == "points" and not isinstance(usd, Sdf.ValueBlock):
+            self._extent(output, key[0], to_numpy(usd), frame)
 
-    def _extent(self, output: SampleLayer, path: str, points: np.ndarray) -> None:
+    def _extent(self, output: SampleLayer, path: str, points: np.ndarray, frame: int) -> None:
         """Bounds go with the points, or viewers would cull by the old ones."""
         if len(points) and self.stage.GetPrimAtPath(path).IsA(UsdGeom.PointBased):
             reach = self._reach(path)
             columns = np.ascontiguousarray(points.T)  # NumPy reduces along rows much faster than across them
             corners = np.stack([columns.min(1) - reach, columns.max(1) + reach]).astype(np.float32)
-            output.set(path, "extent", "float3[]", to_usd(corners, "float3[]"), self.frame)
+            output.derive(path, "extent", "float3[]", to_usd(corners, "float3[]"), frame)
 
     def _reach(self, path: str) -> float:
         try:
