@@ -25,11 +25,22 @@ def test_the_index_has_every_public_name():
     listed = set(re.findall(r"\[([\w.]+)\]\(", PAGES["README.md"]))
     modules = {
         f"{module}.{name}"
-        for module in ("autograd", "nodes", "optim", "render", "studio", "usd", "utils", "types")
+        for module in ("autograd", "nodes", "optim", "render", "sparse", "studio", "usd", "utils", "types")
         for name in getattr(wp, module).__all__
     }
     names = {name for name in dir(wp) if not name.startswith("_")}
-    namespaces = {"autograd", "geometry", "jax_experimental", "nodes", "optim", "render", "studio", "types", "usd"}
+    namespaces = {
+        "autograd",
+        "geometry",
+        "jax_experimental",
+        "nodes",
+        "optim",
+        "render",
+        "sparse",
+        "studio",
+        "types",
+        "usd",
+    }
     assert names - namespaces - {"utils"} <= listed
     assert {name for name in modules if name.partition(".")[2] not in names} <= listed
 

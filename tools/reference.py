@@ -124,6 +124,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     ),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
     "optim": ("wp.optim", "Optimisers, which change arrays by their gradients.", "wp.optim"),
+    "sparse": ("wp.sparse", "Matrices of which most blocks are zero; see [sparse.md](../sparse.md).", "wp.sparse"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}
@@ -296,7 +297,7 @@ def _described(name: str, page: str, value: Any) -> Entry:
         return _entry(name, page, [_signature(name, value.func)], value.__doc__)
     if callable(value) and inspect.isroutine(value):
         return _entry(name, page, [_signature(name, value)], value.__doc__)
-    return _entry(name, page, [], value.__doc__)
+    return _entry(name, page, [], f"The number {value}." if isinstance(value, int) else value.__doc__)
 
 
 def _page(place: str, kind: str) -> str:

@@ -94,8 +94,8 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = (
-    *("autograd", "config", "geometry", "jax_experimental", "nodes", "optim", "render", "studio"),
-    *("types", "usd", "utils"),
+    *("autograd", "config", "geometry", "jax_experimental", "nodes", "optim", "render", "sparse"),
+    *("studio", "types", "usd", "utils"),
 )
 
 # Modules of earlier versions of warp-lang whose names are those of the package now: `wp.context.init()`.
@@ -106,7 +106,7 @@ _NOT_YET = """
 func_native Texture tile tile_load
 tile_bvh_query_aabb tile_bvh_query_ray tile_bvh_query_next bvh_query_aabb_tiled bvh_query_ray_tiled bvh_query_next_tiled
 tile_mesh_query_aabb tile_mesh_query_aabb_next mesh_query_aabb_tiled mesh_query_aabb_next_tiled
-fabricarray sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
+fabricarray fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_logger
 """
 

@@ -14,6 +14,7 @@ from . import jax_experimental as jax_experimental
 from . import nodes as nodes
 from . import optim as optim
 from . import render as render
+from . import sparse as sparse
 from . import studio as studio
 from . import types as types
 from . import usd as usd

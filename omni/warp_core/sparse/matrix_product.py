@@ -1,0 +1,282 @@
+"""Products of matrices. Start with `bsr_mm`.
+
+The columns of a row of the product are those of the rows of `y` that the row of `x` leads to, sorted, each once. Then
+the thread of a row adds up its blocks, so that results do not depend on the number of threads.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+import warnings
+from typing import Any
+
+from .. import tid
+from ..algo.scan import array_scan
+from ..arrays.array import array, array1d
+from ..arrays.factories import empty
+from ..dispatch import capture, observers
+from ..lang.kernel import kernel
+from ..lang.types import Mat
+from ..lang.values.scalars import int32
+from ..lang.values.type_registry import python_type, wc_type
+from ..launches.launch import launch
+from .block_kernels import read_blocks, scale_blocks
+from .combination import bsr_copy
+from .matrix import BsrMatrix, Operand, block_numbers, block_type, new_matrix, operand
+from .policies import Pattern, find_rows, install, pattern_of, policy
+from .rows import NUMERIC, SYMBOLIC, find_column, row_end, sort_columns
+
+__all__ = ["bsr_mm", "bsr_mm_work_arrays"]
+
+
+class bsr_mm_work_arrays:
+    """The rows of a product, which `bsr_mm` keeps for `reuse_topology=True`."""
+
+    def __init__(self) -> None:
+        self._pattern: Pattern | None = None
+
+
+def bsr_mm(
+    x: Any,
+    y: Any,
+    z: BsrMatrix | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    work_arrays: bsr_mm_work_arrays | None = None,
+    reuse_topology: bool = False,
+    tile_size: int = 0,
+    max_new_nnz: int | None = None,
+    topology: str | None = None,
+) -> BsrMatrix:
+    """Compute `z = alpha * (x @ y) + beta * z` for matrices, and return `z`.
+
+    Args:
+        x: The left factor.
+        y: The right factor.
+        z: The result, which may be `x` or `y`; a new matrix, of zero, if left out.
+        alpha: The factor of the product.
+        beta: The factor of `z`.
+        work_arrays: Keeps the rows of the product for `reuse_topology`.
+        reuse_topology: Whether `x`, `y` and `z` have blocks where they had them when `work_arrays` was used before.
+        tile_size: Taken, without effect.
+        max_new_nnz: For how many blocks of the product memory is made; more give a warning.
+        topology: "compact" gives `z` the blocks of the product. "masked" keeps the blocks of `z` and computes no
+            others. "padded" fills the rows of `z` as far as they have room.
+
+    While a graph is captured, give `topology="masked"` or `reuse_topology=True`: other products need to know how many
+    blocks they have.
+
+    Raises:
+        ValueError: If block shapes, numbers or sizes do not fit.
+        RuntimeError: While a graph is captured, see above.
+
+    >>> A = wp.sparse.bsr_diag(wp.array([2.0, 3.0], dtype=float))
+    >>> wp.sparse.bsr_mm(A, A).values.list()
+    [4.0, 9.0]
+    """
+    left, right, chosen = operand(x), operand(y), policy(topology)
+    kept = None if work_arrays is None else work_arrays._pattern
+    if reuse_topology and kept is None:
+        raise ValueError("`work_arrays` must not be ``None`` in order to reuse matrix-matrix product topology")
+    if reuse_topology and chosen != "compact":
+        raise ValueError("reuse_topology=True needs topology='compact'")
+    if z is None:
+        z, beta = _new_product(left.matrix, right.matrix), 0.0
+    _check_product(left.matrix, right.matrix, z)
+    scale = alpha * left.scale * right.scale
+    a, b = (bsr_copy(m) if m is z else m for m in (left.matrix, right.matrix))
+    gradient = a.requires_grad or b.requires_grad
+    if chosen == "masked":
+        if gradient and not z.values.requires_grad:
+            z.values.requires_grad = True
+        _scale_in_place(z, beta)
+    else:
+        old = Operand(bsr_copy(z), beta) if beta != 0.0 else None
+        with observers.NotRecording():
+            rows = kept if reuse_topology and kept else _product_rows(a, b, old and old.matrix, max_new_nnz)
+            install(z, rows, chosen, gradient)
+        if work_arrays is not None:
+            work_arrays._pattern = rows
+        _begin(z, old)
+    _multiply(a, b, z, scale)
+    return z
+
+
+def _new_product(x: BsrMatrix, y: BsrMatrix) -> BsrMatrix:
+    shape = x.block_shape[0], y.block_shape[1]
+    like = next((m.dtype for m in (x, y) if isinstance(wc_type(m.dtype), Mat) and m.block_shape == shape), None)
+    return new_matrix(x.nrow, y.ncol, block_type(x.scalar_type, shape, like), x.device, 0)
+
+
+def _check_product(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix) -> None:
+    scalars = [m.scalar_type for m in (x, y, z)]
+    if any(s is not scalars[0] for s in scalars):
+        raise ValueError(f"Matrices must have the same scalar type, got {', '.join(s.__name__ for s in scalars)}")
+    blocks = [m.block_shape for m in (x, y, z)]
+    if blocks[0][1] != blocks[1][0] or blocks[2] != (blocks[0][0], blocks[1][1]):
+        raise ValueError(
+            f"Incompatible block sizes for matrix multiplication, got {blocks[0]}, {blocks[1]} and {blocks[2]}"
+        )
+    sizes = [(m.nrow, m.ncol) for m in (x, y, z)]
+    if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], sizes[1][1]):
+        raise ValueError(
+            f"Incompatible number of rows/columns for matrix multiplication, got {sizes[0]}, {sizes[1]} and {sizes[2]}"
+        )
+    if any(m.device is not z.device for m in (x, y)):
+        raise ValueError(f"Matrices must be on one device, got {x.device}, {y.device} and {z.device}")
+
+
+def _product_rows(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix | None, most: int | None) -> Pattern:
+    """Return the rows of the product, united with those of `z`."""
+    device = x.device
+    capture.refuse("a product of sparse matrices needs to know how many blocks it has", device)
+    offsets, counts = (empty(n, dtype=int32, device=device) for n in (x.nrow + 1, x.nrow))
+    of_x, of_y = ([m.offsets, m.row_counts, m.columns] for m in (x, y))
+    of_z = [None, None, None] if z is None else [z.offsets, z.row_counts, z.columns]
+    launch(count_products, x.nrow + 1, [x.nrow, *of_x, *of_y[:2], *of_z[:2], offsets], device=device)
+    array_scan(offsets, offsets, inclusive=False)
+    number = int(offsets[x.nrow :].numpy()[0])
+    columns = empty(number, dtype=int32, device=device)
+    launch(collect_columns, x.nrow, [*of_x, *of_y, *of_z, offsets, counts, columns], device=device)
+    return _exact(Pattern(x.nrow, y.ncol, number, offsets, counts, columns), 0 if z is None else z.nnz, most)
+
+
+def _exact(pattern: Pattern, old: int, most: int | None) -> Pattern:
+    """The pattern with the number of its blocks."""
+    assert pattern.row_counts is not None
+    count = int(pattern.row_counts.numpy().sum())
+    if most is None:
+        return pattern._replace(nnz=count)
+    if count > most + old:
+        text = f"bsr_mm: the product has {count} blocks, so max_new_nnz={most} is exceeded; memory is made for all"
+        warnings.warn(text, stacklevel=4)
+    return pattern._replace(nnz=max(most + old, count))
+
+
+def _scale_in_place(z: BsrMatrix, beta: float) -> None:
+    if beta == 0.0:
+        z.values.zero_()
+    elif beta != 1.0:
+        launch(scale_blocks, z.nnz, [z.values, z.scalar_type(beta)], device=z.device)
+
+
+def _begin(z: BsrMatrix, old: Operand | None) -> None:
+    """Set the values of the result to those that the product is added to."""
+    if old is None:
+        z.values.zero_()
+        return
+    links, rows = empty(z.nnz, dtype=int32, device=z.device), pattern_of(old.matrix)
+    with observers.NotRecording():
+        links.fill_(-1)
+        arrays = [rows.offsets, rows.row_counts, rows.columns, z.offsets, z.row_counts, z.columns, links]
+        launch(find_rows, z.nrow, arrays, device=z.device)
+    values = block_numbers(old.matrix.values, z.block_shape), block_numbers(z.values, z.block_shape)
+    launch(read_blocks, (z.nnz, *z.block_shape), [links, *values, z.scalar_type(old.scale)], device=z.device)
+
+
+def _multiply(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix, scale: float) -> None:
+    rows = [a for m in (x, y, z) for a in (m.offsets, m.row_counts, m.columns)]
+    values = _factors(x, y, z)
+    launch(multiply_rows, x.nrow, [*rows, *values, x.scalar_type(scale)], device=z.device)
+
+
+def _factors(*matrices: BsrMatrix) -> list[array]:
+    """The values as elements that multiply: all scalars, or all matrices."""
+    if not any(isinstance(wc_type(m.dtype), Mat) for m in matrices):
+        return [m.values for m in matrices]
+    return [m.values if isinstance(wc_type(m.dtype), Mat) else m.values.view(_one_by_one(m.dtype)) for m in matrices]
+
+
+def _one_by_one(scalar: Any) -> Any:
+    t: Any = wc_type(scalar)
+    return python_type(Mat(1, 1, t))
+
+
+@kernel(**SYMBOLIC)
+def count_products(
+    nrow: int,
+    x_offsets: array1d(dtype=int),
+    x_counts: array1d(dtype=int),
+    x_columns: array1d(dtype=int),
+    y_offsets: array1d(dtype=int),
+    y_counts: array1d(dtype=int),
+    z_offsets: array1d(dtype=int),
+    z_counts: array1d(dtype=int),
+    counts: array1d(dtype=int),
+):
+    """Count the products of blocks in a row, and the blocks of `z`."""
+    row = tid()
+    number = 0
+    if row < nrow:
+        for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
+            k = x_columns[block]
+            number += row_end(y_offsets, y_counts, k) - y_offsets[k]
+        if z_offsets:
+            number += row_end(z_offsets, z_counts, row) - z_offsets[row]
+    counts[row] = number
+
+
+@kernel(**SYMBOLIC)
+def collect_columns(
+    x_offsets: array1d(dtype=int),
+    x_counts: array1d(dtype=int),
+    x_columns: array1d(dtype=int),
+    y_offsets: array1d(dtype=int),
+    y_counts: array1d(dtype=int),
+    y_columns: array1d(dtype=int),
+    z_offsets: array1d(dtype=int),
+    z_counts: array1d(dtype=int),
+    z_columns: array1d(dtype=int),
+    offsets: array1d(dtype=int),
+    counts: array1d(dtype=int),
+    columns: array1d(dtype=int),
+):
+    """Write the columns of a row of the product, sorted, each once."""
+    row = tid()
+    start = offsets[row]
+    at = start
+    for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
+        k = x_columns[block]
+        for other in range(y_offsets[k], row_end(y_offsets, y_counts, k)):
+            columns[at] = y_columns[other]
+            at += 1
+    if z_offsets:
+        for block in range(z_offsets[row], row_end(z_offsets, z_counts, row)):
+            columns[at] = z_columns[block]
+            at += 1
+    sort_columns(columns, start, at)
+    count = 0
+    for i in range(start, at):
+        if count == 0 or columns[i] != columns[start + count - 1]:
+            columns[start + count] = columns[i]
+            count += 1
+    counts[row] = count
+
+
+@kernel(**NUMERIC)
+def multiply_rows(
+    x_offsets: array1d(dtype=int),
+    x_counts: array1d(dtype=int),
+    x_columns: array1d(dtype=int),
+    y_offsets: array1d(dtype=int),
+    y_counts: array1d(dtype=int),
+    y_columns: array1d(dtype=int),
+    z_offsets: array1d(dtype=int),
+    z_counts: array1d(dtype=int),
+    z_columns: array1d(dtype=int),
+    x: array1d(dtype=Any),
+    y: array1d(dtype=Any),
+    z: array1d(dtype=Any),
+    alpha: Any,
+):
+    """Add the products of a row's blocks to the blocks that the result has."""
+    row = tid()
+    start = z_offsets[row]
+    end = row_end(z_offsets, z_counts, row)
+    for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
+        k = x_columns[block]
+        factor = alpha * x[block]
+        for other in range(y_offsets[k], row_end(y_offsets, y_counts, k)):
+            at = find_column(z_columns, start, end, y_columns[other])
+            if at >= 0:
+                z[at] = z[at] + factor * y[other]
