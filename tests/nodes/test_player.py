@@ -95,7 +95,9 @@ def test_frame_period_skips_frames_and_values_are_held_between(make_scene, play)
 def test_frames_before_the_first_write_have_what_the_scene_has(make_scene, play):
     nodes = 'def OmniGraphNode "on" {\n token node:type = "omni.graph.action.OnLoaded"\n }\n'
     nodes += 'def OmniGraphNode "wait" {\n token node:type = "omni.graph.action.Delay"\n'
-    nodes += " custom double inputs:duration = 0.125\n custom uint inputs:execIn.connect = </G/on.outputs:execOut>\n }\n"
+    nodes += (
+        " custom double inputs:duration = 0.125\n custom uint inputs:execIn.connect = </G/on.outputs:execOut>\n }\n"
+    )
     nodes += 'def OmniGraphNode "five" {\n token node:type = "omni.graph.nodes.ConstantFloat"\n'
     nodes += " custom float inputs:value = 5\n }\n"
     nodes += write("height", "height", "/G/five.inputs:value", "/G/wait.outputs:finished")

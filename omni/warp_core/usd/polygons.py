@@ -6,12 +6,15 @@ kernels run. Start with `triangulate`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 import omni.warp_core as wp
+
+# The attributes of a Mesh prim that decide its triangles.
+FACES = ("faceVertexCounts", "faceVertexIndices", "orientation", "holeIndices")
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,30 @@ def triangulate(
         flat = np.empty((lists[-1], 2), np.float32)
         wp.launch(clip_ears, len(numbers), [numbers, lists, *links, flat, *polygons, *outputs], device="cpu")
     return found
+
+
+def triangle_points(
+    points: Callable[[], np.ndarray],
+    counts: np.ndarray | None,
+    indices: np.ndarray,
+    flip: bool = False,
+    holes: Sequence[int] | np.ndarray = (),
+) -> np.ndarray:
+    """Return the points of the triangles of polygons, (m, 3).
+
+    Args:
+        points: Gives the positions, where a polygon has more than three corners.
+        counts: Number of corners of each face; None for triangles.
+        indices: Points of the corners, face after face.
+        flip: Reverse the orientation of all triangles.
+        holes: Numbers of faces to leave out.
+    """
+    if counts is not None and (3 * len(counts) != len(indices) or (np.asarray(counts) != 3).any()):
+        return triangulate(points(), np.asarray(counts), indices, flip, holes).triangles
+    triangles = np.asarray(indices, np.int32).reshape(-1, 3)
+    if len(holes):
+        triangles = np.delete(triangles, np.asarray(holes, np.int64), 0)
+    return triangles[:, [0, 2, 1]] if flip else triangles
 
 
 def _contiguous(values: np.ndarray, dtype: type) -> np.ndarray:

@@ -11,7 +11,7 @@ from pxr import Gf, Usd, UsdGeom, UsdVol
 import omni.warp_core as wp
 from omni.warp_core.files import sweep
 from omni.warp_core.nodes.library.prim_bundles import mesh_prim
-from omni.warp_core.nodes.values.bundles import prims_bundle
+from omni.warp_core.nodes.values.bundles import item, prims_bundle, prims_of
 from omni.warp_core.usd import output_layer
 
 HALF = np.array([3.0, 2.0, 1.5])
@@ -57,6 +57,16 @@ def test_the_surface_of_that_volume_is_the_mesh_again(lone):
     p = prim.value("points") @ field.transform[:3, :3] + field.transform[3, :3]
     assert len(p) > 500 and np.abs(distance(p)).max() < 0.1  # edges are cut off
     assert np.median(np.abs(distance(p))) < 1e-5
+
+
+def test_a_left_handed_mesh_has_its_inside_inside(lone):
+    """USD says that the faces of such a mesh are clockwise seen from outside."""
+    (prim,) = prims_of(box())
+    faces = {"faceVertexIndices": item("int[]", FACES.reshape(6, 4)[:, ::-1].ravel())}
+    left = prims_bundle([prim.having({**faces, "orientation": item("token", "leftHanded")})])
+    seen = lone("VolumeFromMesh")(mesh=left, voxelSize=0.25, margin=1.0)
+    shape = (seen.dim1, seen.dim2, seen.dim3)
+    assert np.abs(seen.data.reshape(shape) - distance(places(seen.size, shape, seen.transform))).max() < 1e-5
 
 
 def test_bad_requests_for_volumes(lone):

@@ -186,3 +186,37 @@ def test_a_bundle_has_no_gradient(make_scene, play):
     """
     result = play(make_scene(READ_MESH + kernel(code, attributes) + fit, frames="0:0"))
     assert len(result.log.errors) == 1 and "takes a bundle, which has no gradient" in result.log.errors[0]
+
+
+VOLUME = """
+@wp.kernel
+def volume(mesh: wp.uint64, inside: wp.array[float]):
+    shape = wp.mesh_get(mesh)
+    for t in range(shape.indices.shape[0] // 3):
+        a, b, c = shape.indices[3 * t], shape.indices[3 * t + 1], shape.indices[3 * t + 2]
+        inside[0] += wp.dot(shape.points[a], wp.cross(shape.points[b], shape.points[c])) / 6.0
+"""
+BRICK = """
+def Mesh "Brick" {{
+    point3f[] points = [(0, 0, 0), (2, 0, 0), (2, 3, 0), (0, 3, 0), (0, 0, 4), (2, 0, 4), (2, 3, 4), (0, 3, 4)]
+    int[] faceVertexCounts = [4, 4, 4, 4, 4, 4]
+    int[] faceVertexIndices = [0, 1, 2, 3, 4, 7, 6, 5, 0, 4, 5, 1, 1, 5, 6, 2, 2, 6, 7, 3, 3, 7, 4, 0]
+    uniform token orientation = "leftHanded"
+    int[] holeIndices = {holes}
+}}
+"""
+
+
+@pytest.mark.parametrize(("holes", "expected"), [([], 24), ([3, 4], 8)])  # faces through the origin add nothing
+def test_the_mesh_of_a_bundle_turns_left_handed_faces_and_leaves_holes_out(make_scene, play, tmp_path, holes, expected):
+    attributes = "custom rel inputs:mesh = </G/read.outputs_bundle>\ncustom int inputs:inside:length = 1\n"
+    nodes = READ_MESH.replace("/World/Mesh", "/Brick") + kernel(VOLUME, attributes + "custom float[] outputs:inside")
+    scene = Path(make_scene(nodes, frames="0:0"))
+    scene.write_text(scene.read_text() + BRICK.format(holes=holes))
+    result = play(str(scene))
+    assert not result.log.errors
+    assert np.allclose(value(result, "/G/kernel.outputs:inside"), [expected])
+    corners = value(result, "/G/read.outputs:triangles").reshape(-1, 3)
+    points = np.array([(x, y, z) for z in (0, 4) for x, y in ((0, 0), (2, 0), (2, 3), (0, 3))], float)
+    a, b, c = (points[corners[:, k]] for k in range(3))
+    assert np.isclose((a * np.cross(b, c)).sum() / 6, expected)

@@ -110,7 +110,8 @@ class FeedFinder:
         feed.targets.append(target)
 
 
-_TOPOLOGY = ("faceVertexIndices", "faceVertexCounts", "radius", "cells", "file")  # of structures
+# Of structures: what a graph does not follow.
+_TOPOLOGY = ("faceVertexIndices", "faceVertexCounts", "orientation", "holeIndices", "radius", "cells", "file")
 
 
 def _bindings(run: Run) -> list[Binding]:

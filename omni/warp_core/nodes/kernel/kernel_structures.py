@@ -1,6 +1,7 @@
 """Meshes, hash grids and volumes as arguments of a kernel, made of the companions of a `wp.uint64` parameter.
 
-    inputs:mesh:points, inputs:mesh:faceVertexIndices, inputs:mesh:faceVertexCounts    a wp.Mesh
+    inputs:mesh:points, inputs:mesh:faceVertexIndices, inputs:mesh:faceVertexCounts,
+    inputs:mesh:orientation, inputs:mesh:holeIndices                                   a wp.Mesh
     inputs:grid:points, inputs:grid:radius, inputs:grid:cells                          a wp.HashGrid
     inputs:smoke:file                                                                  a wp.Volume
 
@@ -18,7 +19,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ...usd.polygons import triangulate
+from ...usd.polygons import FACES, triangle_points
 from ..graph.node_graph import GraphError
 from ..graph.placement import placed_numbers
 from ..values.attribute_types import AttributeType, parse
@@ -97,15 +98,16 @@ class Structures:
 
     def _mesh(self, values: NodeValues, name: str, device: str, arrays: Arrays) -> Any:
         points = points_of(values, name, device, arrays)
-        counts, indices = values.companion(name, "faceVertexCounts"), values.companion(name, "faceVertexIndices")
+        counts, indices, orientation, holes = made_of = tuple(values.companion(name, what) for what in FACES)
         held = self._held.get(name)
-        if held is None or held.count != len(points) or not _equal(held.made_of, (counts, indices)):
-            faces = np.asarray(indices, np.int32)
-            if counts is not None and (3 * len(counts) != len(faces) or not (np.asarray(counts) == 3).all()):
-                faces = triangulate(_on_cpu(values, points), np.asarray(counts), faces).triangles
+        if held is None or held.count != len(points) or not _equal(held.made_of, made_of):
+            is_turned, holes = orientation == "leftHanded", () if holes is None else holes
+            faces = triangle_points(
+                lambda: _on_cpu(values, points), counts, np.asarray(indices, np.int32), is_turned, holes
+            )
             corners = placed_numbers(np.ravel(faces), _INTS, device, values.timing)
             mesh = wp.Mesh(wp.clone(_placed(values, points, device)), corners)
-            held = self._held[name] = _Held(mesh, len(points), (counts, indices))
+            held = self._held[name] = _Held(mesh, len(points), made_of)
         elif _is_new(held, points):
             _follow(held, _placed(values, points, device))
         held.numbers = points.copy() if isinstance(points, np.ndarray) else None

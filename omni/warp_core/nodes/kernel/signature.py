@@ -19,7 +19,7 @@ ADDED, REMOVED, RETYPED, KEPT = "added", "removed", "retyped", "kept"
 # Attributes inputs:NAME:<companion> say something about the parameter NAME.
 COMPANIONS = (
     *("length", "dims", "counter", "optional"),
-    *("points", "faceVertexCounts", "faceVertexIndices", "radius", "cells", "file"),
+    *("points", "faceVertexCounts", "faceVertexIndices", "orientation", "holeIndices", "radius", "cells", "file"),
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
+from ...usd.polygons import FACES
 from ..graph.attribute import GraphError
 from ..graph.bundle_exchange import output_bundle
 from ..values.bundles import Bundle, item
@@ -93,7 +94,7 @@ class Cloth(Simulation):
 
     def identity(self, inputs: Any, source: Bundle) -> tuple:
         """See Simulation."""
-        faces = tuple(np.asarray(source.value(n, ())).tobytes() for n in ("faceVertexCounts", "faceVertexIndices"))
+        faces = tuple(np.asarray(source.value(n, ())).tobytes() for n in FACES)
         arrays = tuple(np.asarray(v).tobytes() for v in (inputs.springIndexPairs, inputs.fixedPoints))
         return count_of(source, "points"), faces, float(inputs.clothDensity), arrays
 

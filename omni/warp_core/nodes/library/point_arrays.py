@@ -5,12 +5,14 @@ Start with `points_on` and `Faces`.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 import omni.warp_core as wp
 
+from ...usd.polygons import FACES
 from ..graph.attribute import GraphError
 from ..values.bundles import Bundle, Item
 from ..values.device_values import DeviceValue, known
@@ -93,19 +95,18 @@ class Faces:
     """The triangles of a mesh whose points may move: found anew when its faces change."""
 
     def __init__(self) -> None:
-        self._made_of: tuple[Item | None, Item | None, int] | None = None
+        self._made_of: tuple[list[Item | None], int] | None = None
         self.triangles = np.zeros((0, 3), np.int32)
         self.corners: Any = None  # on the device of the node
 
     def take(self, db: Any, prim: Bundle) -> bool:
         """Take the faces of a prim; True if they are others than before. Raises GraphError."""
-        counts, indices = (prim.attributes.get(name) for name in ("faceVertexCounts", "faceVertexIndices"))
-        made_of = counts, indices, count_of(prim, "points")
+        made_of = [prim.attributes.get(name) for name in FACES], count_of(prim, "points")
         known = self._made_of
-        if known is not None and known[0] is counts and known[1] is indices and known[2] == made_of[2]:
+        if known is not None and known[1] == made_of[1] and all(map(operator.is_, known[0], made_of[0])):
             return False
         triangles = triangles_of(prim)
-        is_new = known is None or known[2] != made_of[2] or not np.array_equal(triangles, self.triangles)
+        is_new = known is None or known[1] != made_of[1] or not np.array_equal(triangles, self.triangles)
         if is_new:
             self.triangles, self.corners = triangles, sent(db, triangles.ravel(), int)
         self._made_of = made_of

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...late_bound import late
-from ...usd.polygons import triangulate
+from ...usd.polygons import triangle_points
 from ..graph import execution
 from ..graph.attribute import GraphError
 from ..graph.bundle_exchange import input_bundle, output_bundle
@@ -126,15 +126,20 @@ def points_of(prim: Bundle) -> np.ndarray:
 
 
 def triangles_of(prim: Bundle) -> np.ndarray:
-    """Return the points of the triangles of a mesh, int32 of shape (m, 3). Raises GraphError."""
+    """Return the points of the triangles of a mesh, int32 of shape (m, 3). Raises GraphError.
+
+    They are counterclockwise seen from outside, and leave holes out, as those of `wp.usd.read_mesh`.
+    """
     count, sizes = count_of(prim, "points"), array_of(prim, "faceVertexCounts", "int[]")
-    indices = array_of(prim, "faceVertexIndices", "int[]")
+    indices, holes = array_of(prim, "faceVertexIndices", "int[]"), array_of(prim, "holeIndices", "int[]")
     if len(indices) and not (indices.min() >= 0 and indices.max() < count):
         bad = indices[(indices < 0) | (indices >= count)][0]
         raise GraphError(f"{name_of(prim)}.faceVertexIndices names the point {bad} of {count} points")
-    if (sizes == 3).all() and 3 * len(sizes) == len(indices):
-        return indices.reshape(-1, 3)
-    return triangulate(points_of(prim), sizes, indices).triangles
+    if len(holes) and not (holes.min() >= 0 and holes.max() < len(sizes)):
+        bad = holes[(holes < 0) | (holes >= len(sizes))][0]
+        raise GraphError(f"{name_of(prim)}.holeIndices names the face {bad} of {len(sizes)} faces")
+    is_turned = prim.value("orientation") == "leftHanded"
+    return triangle_points(lambda: points_of(prim), sizes, indices, is_turned, holes)
 
 
 def world_matrix(prim: Bundle) -> np.ndarray:
