@@ -141,8 +141,11 @@ def leaves_around(low: np.ndarray, high: np.ndarray, placement: Placement, in_wo
     return whole_leaves(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3))
 
 
-def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> Leaves:
-    """Return the leaves of an array, with all their voxels active. Raises TypeError, ValueError."""
+def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any, is_whole: bool = True) -> Leaves:
+    """Return the leaves of an array. Raises TypeError, ValueError.
+
+    Their voxels are all active if `is_whole` is true, else only those of the array.
+    """
     if values.dtype.kind not in "biuf":
         raise TypeError(f"ndarray: expected numbers, got {values.dtype}")
     if values.ndim not in (3, 4) or values.shape[3:] != np.shape(background):
@@ -156,15 +159,21 @@ def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> 
         own[...] = values
     if values.dtype.kind != "f" or own.dtype.kind != "f":  # doubles become floats as everywhere
         _require_equal(values, own, value_type)
-    x, y, z = counts
-    blocks = padded.reshape(x, LEAF_SIDE, y, LEAF_SIDE, z, LEAF_SIDE, *values.shape[3:])
-    table = np.moveaxis(blocks, (2, 4), (1, 2)).reshape(x * y * z, LEAF_SIDE**3, *values.shape[3:])
+    active = np.full(padded.shape[:3], is_whole)
+    active[tuple(slice(n) for n in values.shape[:3])] = True
     corners = np.stack(
         np.meshgrid(*(np.arange(n, dtype=np.int32) * LEAF_WIDTH for n in counts), indexing="ij"), axis=-1
     )
     origins, number = leaf_origins(corners.reshape(-1, 3))
     order = np.argsort(number)
-    return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool), table[order])
+    return Leaves(origins, _by_leaf(active)[order], _by_leaf(padded)[order])
+
+
+def _by_leaf(padded: np.ndarray) -> np.ndarray:
+    """Return an array of whole leaves with a row for each leaf."""
+    x, y, z = (n // LEAF_SIDE for n in padded.shape[:3])
+    blocks = padded.reshape(x, LEAF_SIDE, y, LEAF_SIDE, z, LEAF_SIDE, *padded.shape[3:])
+    return np.moveaxis(blocks, (2, 4), (1, 2)).reshape(x * y * z, LEAF_SIDE**3, *padded.shape[3:])
 
 
 def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -> None:

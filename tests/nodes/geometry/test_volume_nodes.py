@@ -142,10 +142,18 @@ def test_volumes_are_written_a_file_a_frame_and_read_again(stage, tmp_path):
         assert not player.errors
         seen = {n: player.get(f"{read}.outputs:{n}") for n in ("data", "dim1", "dim2", "dim3", "size", "transform")}
     shape = (seen["dim1"], seen["dim2"], seen["dim3"])
-    assert shape == (8, 8, 8)  # whole leaves are active
-    data, inner = seen["data"].reshape(shape), np.s_[:4, :5, :6]
-    assert np.allclose(data[inner], i + 10 * j + 100 * k + 2) and np.count_nonzero(data == -1) == 8**3 - 4 * 5 * 6
-    assert np.allclose(places(seen["size"], shape, seen["transform"])[inner].reshape(-1, 3), world, atol=1e-5)
+    assert shape == (4, 5, 6) and np.allclose(seen["size"], (3, 2, 10) / np.array([1, 0.5, 2]))
+    assert np.allclose(seen["data"].reshape(shape), i + 10 * j + 100 * k + 2)
+    assert np.allclose(places(seen["size"], shape, seen["transform"]).reshape(-1, 3), world, atol=1e-5)
+
+
+def test_a_class_of_volumes_that_does_not_exist_is_told(stage):
+    graph = wp.nodes.GraphBuilder(stage, "/Graph")
+    graph.node("write", "omni.warp_core.WriteVolume", prim="/Smoke", data=[0.0] * 8, dim1=2, dim2=2, dim3=2,
+               size=(1, 1, 1), gridClass="fog")  # fmt: skip
+    with wp.usd.play(stage, frames=(0, 0), fps=24) as player:
+        player.step()
+        assert "inputs:gridClass is 'fog'; it must be one of unknown, levelSet, fogVolume" in player.errors[0]
 
 
 def test_no_files_are_left_where_the_play_does_not_end(stage, tmp_path, monkeypatch):

@@ -18,8 +18,10 @@ import omni.warp_core as wp
 from ...usd.output_layer import FrameFile
 from ...usd.stage import StageError
 from ...usd.volume_fields import VolumeField, read_volume
-from ...volumes.grid_header import relabeled
+from ...volumes.allocation import background_of, dense_leaves, placement_of
+from ...volumes.grid_builder import build_grid
 from ...volumes.grid_tree import read_grid
+from ...volumes.layout import GRID_CLASSES
 from ...volumes.nvdb_file import write_grids
 from ..graph.attribute import GraphError
 from ..stock.prims.prim_nodes import one_target
@@ -188,8 +190,11 @@ def _writer(buffer: np.ndarray) -> Callable[[str], None]:
 
 
 def grid_buffer(field: np.ndarray, size: np.ndarray, background: float, name: str, grid_class: str) -> np.ndarray:
-    """Return a dense field (l, m, n) around the origin as the grid buffer of a volume."""
+    """Return a dense field (l, m, n) around the origin as the grid buffer of a volume, its voxels active alone."""
+    if grid_class not in _CLASSES:
+        raise GraphError(f"inputs:gridClass is {grid_class!r}; it must be one of {', '.join(_CLASSES)}")
     voxel = np.asarray(size, np.float64) / (np.array(field.shape) - 1)
-    first = -np.asarray(size, np.float64) / 2
-    volume = wp.Volume.load_from_numpy(field, first.tolist(), voxel.tolist(), background, device="cpu")
-    return relabeled(volume.array().numpy(), name, _CLASSES[grid_class])
+    place = placement_of(voxel.tolist(), (-np.asarray(size, np.float64) / 2).tolist())
+    value_type, outside = background_of(background)
+    leaves = dense_leaves(field, value_type, outside, is_whole=False)
+    return build_grid(leaves, value_type, outside, place, name, GRID_CLASSES.index(_CLASSES[grid_class]))

@@ -178,7 +178,7 @@ class StageStore:
         USD gives the first sample of an attribute to all times before it, so a first write in a later frame would
         otherwise reach back to the start.
         """
-        frames = range(self.start, self.frame)
+        frames: Sequence[int] = range(self.start, self.frame)
         if not source.ValueMightBeTimeVarying():
             frames = sorted({*frames[:1], *frames[-1:]})  # USD interpolates: the value holds up to the frame before
         values = ((frame, _usd_value(source, Usd.TimeCode(frame * self.scale))) for frame in frames)
