@@ -54,6 +54,7 @@ def _play(options: argparse.Namespace) -> int:
     _check_device(options.device)
     if child_process.is_child():
         _load("launches.kernel_errors").set_how_to_debug("play with --debug")
+        config.deterministic = options.device == "cpu"  # playing twice gives equal bytes
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")

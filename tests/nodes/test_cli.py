@@ -448,3 +448,27 @@ def test_a_full_disk(make_scene, tmp_path):
         and "Traceback" not in made.stderr
     )
     assert (tmp_path / "out.usda").read_text() == "before" and not leftovers(tmp_path)
+
+
+SUM = '''
+def OmniGraphNode "kernel" {
+    token node:type = "omni.warp_core.Kernel"
+    custom string inputs:codeStr = """@wp.kernel
+def k(y: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(y, 0, 1.0 / (1.0 + float(i)))
+"""
+    custom int inputs:dim1 = 100000
+    custom float outputs:y
+}
+'''
+
+
+def test_sums_of_floats_are_the_same_in_every_play_and_for_any_number_of_threads(make_scene, tmp_path):
+    scene, out, results = make_scene(SUM + KERNEL[KERNEL.index("}") + 1 :]), tmp_path / "out.usda", set()
+    for threads in (1, 2, 2, 2):
+        environment = {**os.environ, "OMNI_WARP_NUM_THREADS": str(threads)}
+        made = subprocess.run(command("play", scene, "-o", out, "--trust"), env=environment)
+        assert made.returncode == 0
+        results.add(out.read_bytes())
+    assert len(results) == 1
