@@ -43,7 +43,8 @@ def test_a_description():
     spec = from_dict(GOOD, prefix="my.ext")
     assert (spec.name, spec.version, spec.description) == ("my.ext.Blur", 3, "Blurs an image")
     assert spec.ui_name == "Blur Image" and spec.categories == ("math", "texture")
-    assert spec.scheduling == ("usd-read", "threadsafe") and spec.tokens == {"fast": "Fast!", "slow": "Slow!"}
+    assert spec.scheduling == ("usd-read", "threadsafe")
+    assert spec.tokens == {"fast": "Fast!", "slow": "Slow!", "a": "A", "b": "B"}  # of the node, and of its attributes
     assert spec.metadata == {"a": "b", "list": "x,y"}
     assert list(spec.attributes) == [
         "inputs:radius",

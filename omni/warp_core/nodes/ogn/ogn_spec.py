@@ -116,6 +116,7 @@ class _Reader:
     def __init__(self, base: Path | None):
         self.base = base
         self.problems: list[str] = []
+        self.allowed: dict[str, str] = {}  # tokens that the attributes of the node allow
 
     def problem(self, where: str, what: str) -> None:
         self.problems.append(f"{where}: {what}")
@@ -147,6 +148,7 @@ class _Reader:
         for text in categories.problems_of(body.get("categories", ""), defined, self.base):
             self.problem(f"{name}.categories", text)
         tokens = self.tokens(f"{name}.tokens", body.get("tokens", {}))
+        self.allowed = {}
         attributes = self.attributes(name, body)
         if self.problems:
             return None
@@ -158,7 +160,7 @@ class _Reader:
             ui_name=body.get("uiName", name.rpartition(".")[2]),
             categories=tuple(categories.names(body.get("categories", ""))),
             scheduling=hints,
-            tokens=tokens,
+            tokens={**self.allowed, **tokens},
             metadata=_metadata(body.get("metadata")),
         )
 
@@ -249,7 +251,9 @@ class _Reader:
             return {}
         if kind.base != "token":
             self.problem(f"{where}.allowedTokens", f"only for tokens, not for {kind}")
-        return self.tokens(f"{where}.allowedTokens", given)
+        tokens = self.tokens(f"{where}.allowedTokens", given)
+        self.allowed |= tokens
+        return tokens
 
     def default(self, where: str, kind: AttributeType, entry: dict, tokens: dict[str, str]) -> Value:
         limits = [key for key in ("minimum", "maximum") if key in entry]
