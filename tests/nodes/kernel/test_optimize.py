@@ -173,6 +173,19 @@ def test_what_has_no_gradient_is_refused(parameters, change, error):
         assert any("/G/fit" in text and error in text for text in player.errors), player.errors
 
 
+def test_a_method_that_does_not_exist_and_a_loss_that_is_not_connected_are_told():
+    for change, error in (
+        (lambda node: node.GetAttribute("inputs:method").Set("sgd"), "it must be adam or gradientDescent"),
+        (lambda node: node.GetAttribute("inputs:loss").ClearConnections(), "inputs:loss is not connected"),
+    ):
+        stage, graph = chain()
+        fit(graph, parameters=["spread.inputs:gain"], method="adam")
+        change(stage.GetPrimAtPath("/G/fit"))
+        with wp.usd.play(stage, frames=(0, 0), fps=24, trust=True) as player:
+            player.step()
+            assert any("/G/fit" in text and error in text for text in player.errors), player.errors
+
+
 def test_nodes_beside_the_way_may_be_of_any_type():
     stage, graph = chain()
     fit(graph, parameters=["spread.inputs:gain"], steps=2)

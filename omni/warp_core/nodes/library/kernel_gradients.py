@@ -47,6 +47,8 @@ class Upstream:
     """
 
     def __init__(self, loss: Attribute, parameters: Sequence[Attribute]):
+        if loss.source is None:
+            raise GraphError(f"{loss.name} is not connected; connect it to an output of a Kernel node")
         self.loss, self.parameters = origin(loss), list(parameters)
         for parameter in parameters:
             _require_parameter(parameter)

@@ -17,7 +17,7 @@ from .contacts import at_least_zero
 from .kernel_gradients import Upstream
 from .prim_bundles import on_graph
 
-ADAM, DESCENT = "adam", "gradientDescent"
+METHODS = ADAM, DESCENT = "adam", "gradientDescent"
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 MOST_STEPS = 10_000  # in one frame
 
@@ -52,6 +52,8 @@ def optimize(db: Any) -> None:
     steps, rate = int(inputs.steps), at_least_zero(inputs, "rate")
     if not 0 <= steps <= MOST_STEPS:
         raise GraphError(f"inputs:steps is {steps}; it must be 0 to {MOST_STEPS}")
+    if inputs.method not in METHODS:
+        raise GraphError(f"inputs:method is {inputs.method!r}; it must be {' or '.join(METHODS)}")
     upstream = Upstream(db.node.get_attribute("inputs:loss"), parameters)
     loss, gradients = upstream.gradients()
     for number in range(steps):
