@@ -157,9 +157,9 @@ def OmniGraphNode "two" {
     ("bundle", "code", "attributes", "words"),
     [
         ("read.outputs_bundle", LIFT.replace("mesh_points", "mesh_normal"), LIFT_ATTRIBUTES,
-         "no attribute inputs:mesh_normal or outputs:mesh_normal; the bundle inputs:mesh has "),
+         "`mesh_normal` is the member 'normal' of the bundle inputs:mesh, which has no such member; it has "),
         ("read.outputs_bundle", LIFT.replace("vec3", "vec2").replace("0.0, 0.0, t", "0.0, t"), LIFT_ATTRIBUTES,
-         "parameter `mesh_points` is a 1-d array of vec2f but inputs:mesh_points is pointf[3][]"),
+         "`mesh_points` is a 1-d array of vec2f but the member 'points' of the bundle inputs:mesh is pointf[3][]"),
         ("two.outputs_primsBundle", LIFT, LIFT_ATTRIBUTES, "inputs:mesh has 2 prims, and a kernel takes the members"),
         ("", LIFT, LIFT_ATTRIBUTES, "inputs:mesh has no bundle with a prim; connect it"),
         ("read.outputs_bundle", LIFT, LIFT_ATTRIBUTES + "custom rel outputs_other\n",

@@ -139,19 +139,35 @@ def _unfit(kernel: str, problems: list[str]) -> str:
 
 
 def _problem(change: Change, attributes: Attributes) -> str:
-    """Return the error for a change, with the line that adds an attribute where USD has a type for it."""
+    """Return the error for a change, with what to write instead."""
+    name = change.name
+    bundle = next((b for b in attributes.bundles if name.startswith(f"{b}_")), "")
+    if bundle:
+        return _member_problem(change, bundle, attributes.bundles[bundle])
     if change.kind != ADDED:
+        remedy = f"; give the attribute the type {change.after}, or the parameter that of the attribute"
+        return change.reason + (remedy if change.after else "")
+    if name in attributes.own:
+        return f"parameter `{name}` is called as a setting of the node, inputs:{name}; rename the parameter"
+    if name in attributes.bundles:
+        return f"{change.reason}; the bundle inputs:{name} has {', '.join(attributes.bundles[name])}"
+    if any(other.startswith(f"{name}_") for other in attributes.inputs):  # the reason says what a structure lacks
         return change.reason
-    if change.name in attributes.own:
-        return (
-            f"parameter `{change.name}` is called as a setting of the node, inputs:{change.name}; rename the parameter"
-        )
-    for bundle, members in attributes.bundles.items():
-        if change.name == bundle or change.name.startswith(f"{bundle}_"):
-            return f"{change.reason}; the bundle inputs:{bundle} has {', '.join(members)}"
-    near = nearest(change.name, {*attributes.inputs, *attributes.outputs})
+    near = nearest(name, {*attributes.inputs, *attributes.outputs})
     line = f"\n    to add it, write into the node in the .usda: custom {change.after} {change.attribute}"
     return change.reason + did_you_mean(near) + (line if change.after else "")
+
+
+def _member_problem(change: Change, bundle: str, members: tuple[str, ...]) -> str:
+    """Return the error for a parameter that stands for a member of a bundle."""
+    parameter, known = change.name, {name.replace(":", "_"): name for name in members}
+    wanted = parameter.removeprefix(f"{bundle}_")
+    place = f"the member {known.get(wanted, wanted)!r} of the bundle inputs:{bundle}"
+    if change.kind != ADDED:
+        reason = change.reason.replace(f"inputs:{parameter}", place)
+        return f"{reason}; give the parameter the type of the member"
+    meant = did_you_mean([known[name] for name in nearest(wanted, known)])
+    return f"parameter `{parameter}` is {place}, which has no such member{meant}; it has {', '.join(members)}"
 
 
 def make_structs(

@@ -9,7 +9,7 @@ program runs until there is a better one.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from .kit_code import KERNEL_CODE, consented_text
 from .kit_states import note_state
 from .node_values import Attributes, NodeValues, dynamic
 from .program import Program, Request, uses_to_run
+from .unread_attributes import unread
 
 RUNS_ON = "the new text does not compile, so the last good one runs on"
 _DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
@@ -138,7 +139,7 @@ def _program(db: Any, state: KernelState, values: NodeValues) -> Program:
     """The program to run in this frame: the newest one, or the last good one. Raises GraphError without any."""
     request = _request(db, values)
     if state.newest is not None and state.newest.is_done and not state.is_taken:
-        _take(db, state, state.newest)
+        _take(db, state, state.newest, values)
     if state.newest is None or request != state.newest.request:
         for use in _uses(request.text, request.kernels):
             rank_of(values, use)  # settings that are wrong are told before the text is compiled
@@ -147,24 +148,30 @@ def _program(db: Any, state: KernelState, values: NodeValues) -> Program:
         state.newest, state.is_taken = Compilation(request, in_background=is_live), False
         if not is_live:
             state.program = None
-            _take(db, state, state.newest)
+            _take(db, state, state.newest, values)
     if state.program is None:
         assert state.error is not None
         raise state.error
     return state.program
 
 
-def _take(db: Any, state: KernelState, done: Compilation) -> None:
+def _take(db: Any, state: KernelState, done: Compilation, values: NodeValues) -> None:
     """Use the result of a compilation. An error leaves the last good program in place."""
     state.is_taken, state.error = True, done.error
     if done.program is not None:
         state.program = done.program
         state.status.compile_ms = round(done.program.compile_ms, 3)
         _spend(db, compile_ms=done.program.compile_ms)
-        for text in done.program.warnings:
+        for text in (*done.program.warnings, *_unread(values, done.program)):
             db.log_warning(text)
     elif state.program is not None:
         db.log_warning(f"{RUNS_ON}: {done.error}")
+
+
+def _unread(values: NodeValues, program: Program) -> Iterator[str]:
+    """What to say about attributes that the kernels do not read. Those of struct style may be left over."""
+    names = {binding.name for step in program.steps for binding in step.bindings}
+    return iter(()) if program.structs else unread(values, names)
 
 
 def settled_run(db: Any, state: KernelState) -> Run | None:

@@ -1,0 +1,41 @@
+"""Attributes of a Kernel node that no kernel reads: misspelt, or left over from an older text.
+
+An attribute has a reader if it is a parameter, says something about one, or if `dimSource` or a token such as
+`inputs:x:length` names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from ...lang.errors import did_you_mean, nearest
+from .node_values import NodeValues
+from .signature import COMPANIONS, is_companion
+
+
+def unread(values: NodeValues, names: Collection[str]) -> Iterator[str]:
+    """Yield a text about each input and state without a reader. `names` are the parameters of the kernels."""
+    named = _named(values)
+    for attribute in values.db.node.get_attributes():
+        port, _, name = attribute.get_name().partition(":")
+        known = {"inputs": values.attributes.inputs, "state": values.attributes.states}.get(port, {})
+        python_name = name.replace(":", "_")
+        is_read = python_name in named or python_name in names or is_companion(python_name, names)
+        if attribute.is_dynamic() and python_name in known and not is_read:
+            yield f"nothing reads {port}:{name}, as no parameter has this name{_meant(port, name, names)}"
+
+
+def _named(values: NodeValues) -> set[str]:
+    """Return the words of the tokens of a node, which may name inputs."""
+    tokens = [name for name, kind in values.attributes.inputs.items() if kind.base == "token" and not kind.is_array]
+    texts = [values.db.inputs.dimSource, *(values.value(name) for name in tokens)]
+    return {word for text in texts for word in re.findall(r"\w+", str(text))}
+
+
+def _meant(port: str, name: str, names: Collection[str]) -> str:
+    """Return which attribute was probably meant, "" if none is like it."""
+    base, _, what = name.rpartition(":")
+    if base.replace(":", "_") in names:
+        return did_you_mean([f"{port}:{base}:{near}" for near in nearest(what, COMPANIONS)])
+    return did_you_mean([f"{port}:{near}" for near in nearest(name, names)])
