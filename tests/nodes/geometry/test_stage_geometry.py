@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from pxr import Usd, UsdGeom
 
+import omni.warp_core as wp
+
 READ = """
 def OmniGraphNode "read"
 {
@@ -166,3 +168,59 @@ def test_the_number_of_colors_says_what_has_one(result, colors, interpolation):
     played = result(write(**TRIANGLE, colors=("color3f[]", colors)))
     mesh = UsdGeom.Mesh(played.stage.GetPrimAtPath("/Out"))
     assert mesh.GetDisplayColorPrimvar().GetInterpolation() == interpolation
+
+
+PAINT = """
+@wp.kernel
+def paint(mesh_primvars_displayColor: wp.array[wp.vec3], given: wp.array[wp.vec3], colors: wp.array[wp.vec3]):
+    i = wp.tid()
+    given[i] = mesh_primvars_displayColor[i]
+    colors[i] = wp.vec3(float(i), 0.0, 0.0)
+"""
+
+
+@pytest.mark.parametrize("writer", ["omni.warp_core.WriteMesh", "omni.graph.nodes.WritePrimAttribute"])
+def test_indexed_colors_are_read_by_point_and_written_without_the_old_indices(writer, tmp_path):
+    stage = Usd.Stage.CreateInMemory()
+    mesh = UsdGeom.Mesh.Define(stage, "/Mesh")
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)])
+    mesh.CreateFaceVertexCountsAttr([4])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2, 3])
+    primvar = mesh.CreateDisplayColorPrimvar("vertex")
+    primvar.Set([(1, 0, 0), (0, 0, 1)])
+    primvar.SetIndices([1, 0, 0, 1])
+    graph = wp.nodes.GraphBuilder(stage, "/G")
+    read = graph.node("read", "omni.warp_core.ReadMesh", prim="/Mesh", usdTimecode=0.0)
+    paint = graph.node("paint", "omni.warp_core.Kernel", codeStr=PAINT)
+    stage.GetPrimAtPath(paint).CreateRelationship("inputs:mesh").SetTargets([f"{read}.outputs_bundle"])
+    for name in ("given", "colors"):
+        graph.attribute(paint, f"outputs:{name}", "color3f[]")
+    if writer.endswith("Mesh"):
+        graph.connect(f"{paint}.outputs:colors", graph.node("write", writer, prim="/Mesh") + ".inputs:colors")
+    else:
+        write = graph.node("write", writer, prim="/Mesh", name="primvars:displayColor")
+        graph.connect(f"{paint}.outputs:colors", f"{write}.inputs:value")
+    with wp.usd.play(stage, frames=(0, 1), fps=24, trust=True) as player:
+        player.play()
+        assert not player.errors
+        expected = np.array(primvar.ComputeFlattened())
+        assert np.array_equal(player.get(f"{read}.outputs:colors"), expected)
+        assert np.array_equal(player.get(f"{paint}.outputs:given"), expected)
+        player.save(tmp_path / "out.usda")
+    result = Usd.Stage.Open(str(tmp_path / "out.usda"))
+    colors = UsdGeom.Mesh(result.GetPrimAtPath("/Mesh")).GetDisplayColorPrimvar()
+    for frame in (0, 1):
+        assert np.array_equal(colors.ComputeFlattened(frame), [(i, 0, 0) for i in range(4)])
+
+
+def test_indices_that_name_no_value_are_told():
+    stage = Usd.Stage.CreateInMemory()
+    mesh = UsdGeom.Mesh.Define(stage, "/Mesh")
+    mesh.CreatePointsAttr([(0, 0, 0)])
+    primvar = mesh.CreateDisplayColorPrimvar("vertex")
+    primvar.Set([(1, 0, 0)])
+    primvar.SetIndices([1])
+    wp.nodes.GraphBuilder(stage, "/G").node("read", "omni.warp_core.ReadMesh", prim="/Mesh")
+    with wp.usd.play(stage, frames=(0, 0), fps=24) as player:
+        player.step()
+        assert "/Mesh.primvars:displayColor:indices names the value 1 of 1 values" in player.errors[0]

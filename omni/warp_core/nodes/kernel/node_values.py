@@ -18,7 +18,7 @@ from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..graph.node_graph import Timing
 from ..values.array_elements import as_numbers
 from ..values.attribute_types import AttributeType, parse
-from ..values.bundles import Bundle, Item, kept, map_prims, prims_of, with_changed
+from ..values.bundles import Bundle, Item, expanded, kept, map_prims, prims_of, with_changed
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,10 @@ class NodeValues:
         """Take the members of bundles. An attribute of the node of the same name goes before a member."""
         inputs = self.attributes.inputs
         for bundle, prim in prims.items():
-            members = {f"{bundle}_{_python_name(name)}": item for name, item in prim.attributes.items()}
+            try:
+                members = {f"{bundle}_{_python_name(name)}": expanded(prim, name) for name in prim.attributes}
+            except IndexError as error:
+                raise GraphError(f"the bundle inputs:{bundle}: {error}") from None
             self._members |= {n: item for n, item in members.items() if n not in inputs and n.isidentifier()}
         kinds = {name: item.type for name, item in self._members.items()}
         names = {bundle: tuple(prim.attributes) for bundle, prim in prims.items()}

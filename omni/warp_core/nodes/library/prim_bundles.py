@@ -20,7 +20,7 @@ from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..graph.bundle_handles import BundleContents
 from ..values.attribute_types import parse
 from ..values.attribute_values import Value, converter
-from ..values.bundles import EMPTY, Bundle, Item, item, prims_bundle, prims_of, with_changed
+from ..values.bundles import EMPTY, Bundle, Item, expanded, item, prims_bundle, prims_of, with_changed
 
 MOST_POINTS = 1 << 24  # of what one node makes
 
@@ -96,10 +96,17 @@ def find_prim(bundle: Bundle, name: str, kind: str) -> Bundle:
 
 
 def array_of(prim: Bundle, name: str, type_name: str) -> np.ndarray:
-    """Return an array of a prim as one of a type, empty where the prim lacks it. Raises GraphError."""
-    wanted, found = parse(type_name), prim.attributes.get(name)
-    if found is None:
+    """Return an array of a prim as one of a type, empty where the prim lacks it. Raises GraphError.
+
+    Of a primvar with indices, each element has its value.
+    """
+    wanted = parse(type_name)
+    if name not in prim.attributes:
         return np.zeros((0, *wanted.shape), wanted.dtype)
+    try:
+        found = expanded(prim, name)
+    except IndexError as error:
+        raise GraphError(f"{name_of(prim)}.{error}") from None
     convert = converter(found.type, wanted) if found.type.is_numeric else None
     if convert is None:
         raise GraphError(f"{name_of(prim)}.{name} is {found.type}, and {type_name} is needed")

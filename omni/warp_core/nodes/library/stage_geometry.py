@@ -15,6 +15,7 @@ from ..graph.bundle_exchange import input_bundle
 from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_readers import PrimReader
 from ..stock.prims.prim_writers import PrimWriter
+from ..values.attribute_values import same
 from ..values.bundles import EMPTY, Bundle, Item, item
 from .prim_bundles import array_of, find_prim, give, on_stage, triangles_of, world_matrix
 
@@ -97,9 +98,9 @@ def _read(db: Any, kind: str) -> Bundle:
 
 
 def _put(db: Any, name: str, value: np.ndarray) -> None:
-    """Set an output. An array that it has already, or another empty one, leaves it as it is."""
+    """Set an output. Equal values leave it as it is."""
     present = db.node.get_attribute(f"outputs:{name}").value
-    if present is not value and (value.size or present.size):
+    if not same(present, value):
         setattr(db.outputs, name, value)
 
 

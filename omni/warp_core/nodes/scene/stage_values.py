@@ -19,12 +19,14 @@ from ...usd.numpy_conversion import to_numpy, to_usd
 from ...usd.output_layer import SampleLayer
 from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from ..graph.node_graph import GraphError, Log
-from ..values.attribute_types import AttributeType, from_sdf
+from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter
+from ..values.bundles import indices_of
 from . import topology_check
 from .stage_prims import StagePrims
 
 Key = tuple[str, str]
+_PRIMVAR, _INTS = "primvars:", parse("int[]")
 
 
 class _Written:
@@ -154,6 +156,7 @@ class StageStore:
             usd = to_usd(coerce(convert(value), held), sdf)
         except (ValueTypeError, ValueError, TypeError, Tf.ErrorException) as error:
             raise GraphError(f"{path}.{name}: {error}") from None
+        has_other_count = kind.is_array and self._has_other_count(key, len(value))
         # Keeping USD's copy, not the node's buffer, makes a written value immune to the node's next run.
         seen = coerce(to_numpy(usd), held)
         self._warn_not_finite(key, seen)
@@ -171,6 +174,27 @@ class StageStore:
         self._changes[path] += 1
         if name.startswith("xformOp"):
             self.prims.hold(path, name, usd)
+        if has_other_count:
+            self.drop_indices(path, name, len(value))
+
+    def _has_other_count(self, key: Key, count: int) -> bool:
+        """True if a primvar whose indices this frame has not written had another number of values until now."""
+        indices = (key[0], indices_of(key[1]))
+        if not key[1].startswith(_PRIMVAR) or indices in self._dirty or not self.value_names(*indices):
+            return False
+        present = self._now_or_none(*key)
+        return present is not None and len(present) != count
+
+    def drop_indices(self, path: str, name: str, count: int) -> None:
+        """Let each element of a primvar of `count` values have its own, where the prim has indices. Raises GraphError.
+
+        Indices cannot be removed by a time sample, so these are 0, 1, 2 and so on.
+        """
+        indices = indices_of(name)
+        if name.startswith(_PRIMVAR) and self.value_names(path, indices):
+            own = np.arange(count, dtype=np.int32)
+            if not np.array_equal(self.look(path, indices)[1], own):
+                self.write(path, indices, _INTS, own)
 
     def _until_now(self, source: Usd.Attribute) -> list[tuple[int, Any]]:
         """Return samples of what the scene has in the frames before this one.

@@ -69,10 +69,28 @@ _OF_POINTS = ("normals", "extent")  # what other points make wrong
 
 
 def with_changed(prim: Bundle, changed: Mapping[str, Item]) -> Bundle:
-    """Return a prim with other values. Where the points change, the normals and extent of the old ones go."""
-    gone = [name for name in _OF_POINTS if "points" in changed and name not in changed]
+    """Return a prim with other values. What belongs to the old ones goes: normals and extent of points, and indices."""
+    gone = {*(_OF_POINTS if "points" in changed else ()), *map(indices_of, changed)}
     kept = {name: found for name, found in prim.attributes.items() if name not in gone}
     return replace(prim, attributes={**kept, **changed})
+
+
+def indices_of(name: str) -> str:
+    """Return the name of the indices of a primvar: which of its values each element has."""
+    return f"{name}:indices"
+
+
+def expanded(prim: Bundle, name: str) -> Item:
+    """Return an attribute with a value for each element, also of a primvar with indices. Raises IndexError."""
+    found, indices = prim.attributes[name], prim.attributes.get(indices_of(name))
+    if indices is None:
+        return found
+    values, places = found.value, np.asarray(indices.value)
+    wrong = places[(places < 0) | (places >= len(values))]
+    if wrong.size:
+        raise IndexError(f"{indices_of(name)} names the value {wrong[0]} of {len(values)} values")
+    is_text = isinstance(values, tuple)
+    return Item(found.type, tuple(values[i] for i in places) if is_text else values[places], found.metadata)
 
 
 EMPTY = Bundle()  # where no node has given a bundle

@@ -15,7 +15,7 @@ from ...graph.attribute import GraphError
 from ...graph.database import ENABLED, Database
 from ...values.attribute_types import parse
 from ...values.attribute_values import same
-from ...values.bundles import Bundle, Item, prims_of
+from ...values.bundles import Bundle, Item, indices_of, prims_of
 from ...values.wildcards import Wildcards
 from ..declaration import EXEC_IN, EXEC_OUT, node_type
 from .bundle_nodes import dynamic_names
@@ -109,6 +109,8 @@ class PrimWriter:
             if last.get(name) is not found:
                 if self._attribute(db, path, name, found):
                     made.add(name)
+                if found.type.is_array and indices_of(name) not in prim.attributes:
+                    store.drop_indices(path, name, len(found.held))
                 last[name] = found
         self._remove_attributes(db, path, made.difference(prim.attributes))
         made.intersection_update(prim.attributes)
