@@ -56,6 +56,18 @@ def test_a_text_without_compute_runs_as_a_whole():
 
 
 @pytest.mark.parametrize(
+    "text", ["def comput(db):\n    db.outputs.count = 1\n", "n = 0\ndef Compute(db):\n    pass\n", ""]
+)
+def test_a_text_that_does_nothing_is_told(text):
+    with wp.usd.play(scripted(text), frames=(0, 5), fps=24, trust=True) as player:
+        player.play(3)
+        assert not player.errors
+        (told,) = player.warnings
+        assert told.startswith("/G/s: the text has no function compute(db)")
+        assert ("should perhaps be compute" in told) == bool(text)
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("def compute(db):\n    x = 1\n    return 1 / 0\n", ["ZeroDivisionError", "/G/s.inputs:script:3"]),

@@ -189,6 +189,19 @@ def test_the_ground_carries_cloth_and_the_state_begins_anew(lone):
     assert np.array_equal(world_points(node(enabled=False)), first[0])
 
 
+@pytest.mark.parametrize("kind", ["ClothSimulate", "WaveSolve"])
+def test_a_time_that_nothing_drives_is_told_once(lone, kind):
+    node = lone(kind)
+    given = {"cloth": sheet(height=50.0)} if kind == "ClothSimulate" else {}
+    for time in (0.0, 0.1):
+        node(time=time, **given)
+    assert not node.host.log.warnings
+    node()
+    node()
+    (told,) = node.host.log.warnings
+    assert "inputs:time is 0.1 again, and nothing is connected to it" in told
+
+
 def test_requests_that_cannot_be_cloth(lone):
     node = lone("ClothSimulate")
     assert "inputs:cloth has no bundle" in node.error()

@@ -7,12 +7,14 @@ in each evaluation, and finds `db` as a global name. Attributes that the user ad
 
 from __future__ import annotations
 
+import ast
 import symtable
 import traceback
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from ...lang.errors import nearest
 from ..graph import execution
 from ..graph.attribute import GraphError
 from ..kernel.kernel_source import normalized
@@ -20,6 +22,8 @@ from ..kernel.kit_code import SCRIPT_CODE, consented_text
 from ..kernel.kit_states import note_state, state_at
 from ..kernel.program import text_namespace
 from . import kit_modules
+
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class ScriptState:
@@ -47,6 +51,7 @@ def compute(db: Any) -> bool:
     text = normalized(host.code[db.node.get_prim_path()] if host is not None else consented_text(db, SCRIPT_CODE))
     state.db = db
     if text != state.text:
+        _warn_of_text(db, text)
         state.release()
         _take(state, text, f"{db.node.get_prim_path()}.inputs:{'scriptPath' if db.inputs.usePath else 'script'}")
     if state.error:
@@ -92,6 +97,20 @@ def _take(state: ScriptState, text: str, file: str) -> None:
             _call(state, lambda: names["setup"](state.db))
     except GraphError as error:
         state.error = str(error)
+
+
+def _warn_of_text(db: Any, text: str) -> None:
+    """Warn of a text without `compute` that has a function of a similar name, or only defines names."""
+    try:
+        body = ast.parse(text).body
+        is_whole = _defines_compute(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return  # compiling it tells
+    functions = [part.name for part in body if isinstance(part, ast.FunctionDef)]
+    near = nearest("compute", functions)
+    if not is_whole and (near or all(isinstance(part, _DEFINITIONS) for part in body)):
+        called = f"; {' and '.join(near)} should perhaps be compute" if near else ""
+        db.log_warning(f"the text has no function compute(db), so an evaluation only runs it as a whole{called}")
 
 
 def _defines_compute(text: str) -> bool:

@@ -21,6 +21,7 @@ from ..values.bundles import Bundle, item
 from .contacts import at_least_zero
 from .device_arrays import device_of, launch, numbers, sent
 from .prim_bundles import on_stage, require_room
+from .simulation import warn_of_rest
 
 STEPS_PER_SECOND = 60
 UNNAMED = "boid"  # in the path of prims that fly where `prims` names none
@@ -97,6 +98,7 @@ def flock(db: Any) -> None:
     """Compute Sample Prim Flocking. Raises GraphError."""
     state, inputs, device = db.per_instance_state, db.inputs, device_of(db)
     paths, time = _members(db), float(inputs.time)
+    warn_of_rest(db, state.time, time)
     if paths != state.paths or inputs.seed != state.seed or not time >= state.time:
         _begin(db, state, paths, device)
         state.time = time

@@ -37,6 +37,15 @@ def leave_metres(
     velocities[i] = through(v[i] * scale, 0.0, matrix)
 
 
+def warn_of_rest(db: Any, before: float, now: float) -> None:
+    """Warn of a time that stands still because nothing drives it. In Kit, the node says nothing."""
+    if now == before and hasattr(db, "host") and not db.node.get_attribute("inputs:time").sources:
+        db.log_warning(
+            f"inputs:time is {now:g} again, and nothing is connected to it, so nothing moves; connect it to "
+            "outputs:time of a node omni.graph.nodes.ReadTime"
+        )
+
+
 class Simulation:
     """The points of one node between frames: positions `x`, velocities `v`, and `weights`, one over each mass."""
 
@@ -83,6 +92,7 @@ class Simulation:
             self._made_of = None
             give(db, self.port, source)
             return
+        warn_of_rest(db, self._time, time)
         identity = (scale, world_matrix(source).tobytes(), *self.identity(inputs, source))
         if identity != self._made_of or not time >= self._time:
             self._begin(db, source, scale)

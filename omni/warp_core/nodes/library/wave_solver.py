@@ -18,6 +18,7 @@ from .device_arrays import compute, device_of, given, launch, prim_array
 from .grid_mesh import GridState, cells_of, require_size
 from .point_arrays import Faces, moved_on, points_on
 from .prim_bundles import between, find_prim, give, normals_item, world_matrix
+from .simulation import warn_of_rest
 
 MOST_STEPS = 1000  # in one frame
 COURANT = 0.9
@@ -110,6 +111,7 @@ def solve(db: Any) -> None:
     cells, time = cells_of(inputs.size, inputs.cellSize), inputs.time
     if not (math.isfinite(inputs.speed) and inputs.speed >= 0 and math.isfinite(inputs.damping)):
         raise GraphError("inputs:speed must not be below 0, and inputs:damping must be finite")
+    warn_of_rest(db, state.time, time)
     if state.grid(inputs.size, cells, inputs.transform) or not time >= state.time:
         _reset(state, cells, device_of(db))
         state.time = time
