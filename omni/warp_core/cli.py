@@ -110,7 +110,9 @@ def _results(outcome: Any) -> str:
     paths = ", ".join(outcome.written[:4]) + (" and more" if len(outcome.written) > 4 else "")
     count = len(outcome.files)
     beside = f"{count} file{'s' * (count > 1)} beside it such as {os.path.basename(outcome.files[0])}" if count else ""
-    samples = f"{outcome.samples} time samples" + f" of {paths}" * bool(paths)
+    samples = f"{outcome.samples} time sample{'s' * (outcome.samples != 1)}" + f" of {paths}" * bool(paths)
+    if not outcome.samples and not count:
+        samples = "all that nodes wrote equals the scene"
     return ", ".join(filter(None, (samples, beside)))
 
 

@@ -224,3 +224,32 @@ def test_indices_that_name_no_value_are_told():
     with wp.usd.play(stage, frames=(0, 0), fps=24) as player:
         player.step()
         assert "/Mesh.primvars:displayColor:indices names the value 1 of 1 values" in player.errors[0]
+
+
+def test_a_play_whose_results_equal_the_scene_has_a_result(make_scene, play):
+    write = """
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.warp_core.WriteMesh"
+        custom rel inputs:prim = </World/Mesh>
+        custom point3f[] inputs:points.connect = </G/read.outputs:points>
+    }
+    """
+    result = play(make_scene(READ % ("Mesh", "/World/Mesh") + write, frames="0:1"))
+    assert not result.outcome.failed and result.outcome.is_written and not result.outcome.samples
+    stage = Usd.Stage.Open(str(result.target))
+    assert stage.GetRootLayer().subLayerPaths == ["./scene.usda"]
+    assert len(stage.GetAttributeAtPath("/World/Mesh.points").Get(1)) == 4
+
+
+def test_write_prim_tells_inputs_that_it_does_not_write(make_scene, play):
+    write = """
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrim"
+        custom rel inputs:prim = </World/Mesh>
+        custom double inputs:height = 3
+    }
+    """
+    (told,) = play(make_scene(write, frames="0:1")).log.warnings
+    assert told.startswith("/G/write: inputs:height is not connected, so it is not written")

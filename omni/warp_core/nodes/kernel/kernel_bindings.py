@@ -16,6 +16,7 @@ from ...lang.errors import did_you_mean, nearest
 from ...lang.generics import spell_pattern
 from ...lang.values.type_registry import python_type
 from ..graph.node_graph import GraphError
+from ..values.array_elements import element_type
 from ..values.attribute_types import AttributeType
 from .kernel_source import KernelUse
 from .kernel_types import struct_element_type
@@ -118,7 +119,7 @@ def bind_parameters(name: str, parameters: list[Parameter], attributes: Attribut
             bindings.append(Binding(param, parameter.type, _ID, structure=param))
             continue
         port, kind = given[-1]
-        other = next(((p, k) for p, k in given if k != kind), None)
+        other = next(((p, k) for p, k in given if not are_alike(k, kind)), None)
         if other:
             problems.append(f"{other[0]}:{param} is {other[1]} but {port}:{param} is {kind}; make them the same")
             continue
@@ -128,6 +129,11 @@ def bind_parameters(name: str, parameters: list[Parameter], attributes: Attribut
     if problems:
         raise GraphError(_unfit(name, problems))
     return bindings
+
+
+def are_alike(a: AttributeType, b: AttributeType) -> bool:
+    """True if two types are the same to a kernel, such as `pointf[3][]` and `float[3][]`."""
+    return a == b or (a.is_array == b.is_array and element_type(a) is element_type(b) is not None)
 
 
 def _ports(attributes: Attributes) -> tuple[tuple[str, dict[str, AttributeType]], ...]:

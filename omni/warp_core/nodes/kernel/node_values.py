@@ -16,7 +16,7 @@ import numpy as np
 from ..graph.attribute import Attribute, GraphError
 from ..graph.bundle_exchange import input_bundle, output_bundle
 from ..graph.node_graph import Timing
-from ..values.array_elements import as_numbers
+from ..values.array_elements import as_numbers, element_type
 from ..values.attribute_types import AttributeType, parse
 from ..values.bundles import Bundle, Item, expanded, kept, map_prims, prims_of, with_changed
 
@@ -115,8 +115,11 @@ class NodeValues:
         for full in (attribute.get_name() for attribute in self.db.node.get_attributes()):
             name, member = _python_name(full.removeprefix("outputs:")), full.removeprefix(prefix)
             if full.startswith(prefix) and name in written:
-                about = prim.attributes[member].metadata if member in prim.attributes else {}
-                changed[member] = Item(self.attributes.outputs[name], kept(self.value(name, "outputs")), about)
+                before = prim.attributes.get(member)
+                about, kind = before.metadata if before else {}, self.attributes.outputs[name]
+                if before is not None and element_type(before.type) is element_type(kind):
+                    kind = before.type  # points stay points where the output has no role
+                changed[member] = Item(kind, kept(self.value(name, "outputs")), about)
         return with_changed(prim, changed)
 
     def value(self, name: str, port: str = "inputs") -> Any:

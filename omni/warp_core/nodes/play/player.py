@@ -32,11 +32,7 @@ class Outcome:
     nodes: list[Node]
     failed: bool
     files: list[str] = field(default_factory=list)  # beside the result: volumes and textures
-
-    @property
-    def is_written(self) -> bool:
-        """True if there is a result."""
-        return bool(self.written or self.files)
+    is_written: bool = True  # whether there is a result; it may equal the scene
 
 
 class Player(Session):
@@ -65,7 +61,8 @@ class Player(Session):
             finally:
                 self.close()
             written = self.host.store.prims_written()
-            if written or output.files:
+            is_written = bool(written or output.files or self.host.store.has_equal)
+            if is_written:
                 output.commit()
         return Outcome(
             frames=self.end - self.start + 1,
@@ -73,6 +70,7 @@ class Player(Session):
             written=written,
             files=output.files,
             samples=output.samples,
+            is_written=is_written,
             nodes=nodes,
             failed=bool(failed_before or self.host.log.errors),
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..stock import node_registry
 from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
 from . import kernel_attributes, kernel_presets
+from .custom_data import relationship_type
 
 PORTS = ("inputs:", "outputs:", "state:")
 
@@ -100,9 +102,19 @@ class GraphBuilder:
         prim = self.stage.DefinePrim(path, "OmniGraphNode")
         _author(prim, "node:type", "token", type_name, custom=False)
         _author(prim, "node:typeVersion", "int", node_type.spec.version, custom=False)
-        for key, value in values.items():
-            self.set(f"{path}.inputs:{key}", value)
+        with self._whole(path):
+            for key, value in values.items():
+                self.set(f"{path}.inputs:{key}", value)
         return path
+
+    @contextmanager
+    def _whole(self, path: str) -> Iterator[None]:
+        """Make a node whole or not at all: an error removes it."""
+        try:
+            yield
+        except ValueError:
+            self.stage.RemovePrim(path)
+            raise
 
     def attribute(self, node: str, name: str, kind: str, value: Any = None) -> str:
         """Add an attribute that the node type does not declare, such as a parameter of a kernel; return its path.
@@ -120,7 +132,9 @@ class GraphBuilder:
             raise ValueError(f"{name!r} must start with inputs:, outputs: or state:")
         prim = self._node(node)
         declared = from_sdf(kind) or parse(kind)
-        if declared.sdf == "rel":
+        if declared.is_bundle:
+            kernel_attributes.add_bundle(prim, name)
+        elif declared.sdf == "rel":
             prim.CreateRelationship(name, True)
         else:
             _create(prim, name, declared)
@@ -140,7 +154,8 @@ class GraphBuilder:
             preset: Name of a text to start from, in place of `code`; `omni-warp presets` lists them. Or the path of
                 a file that `save_preset` has written.
             attributes: Attributes that the parameters do not tell, as {"state:velocity": "vector3f[]"}: states,
-                companions such as "inputs:grid:points", and other types than the plainest one.
+                companions such as "inputs:grid:points", bundles as {"inputs:mesh": "bundle"}, and other types than
+                the plainest one. Parameters such as `mesh_points` are then members of the bundle.
             values: Values of inputs, by name.
 
         Raises:
@@ -157,16 +172,17 @@ class GraphBuilder:
             raise ValueError("give either the code of the kernels or the name of a preset")
         start = kernel_presets.load(preset) if preset else None
         path = self.node(name, node_registry.KERNEL, codeStr=start.text if start else code)
-        for full, kind, value in start.attributes if start else ():
-            if full not in _declared(self._registry.find(node_registry.KERNEL)):
+        with self._whole(path):
+            for full, kind, value in start.attributes if start else ():
+                if full not in _declared(self._registry.find(node_registry.KERNEL)):
+                    self.attribute(path, full, kind)
+                if value is not None:
+                    self.set(f"{path}.{full}", value)
+            for full, kind in (attributes or {}).items():
                 self.attribute(path, full, kind)
-            if value is not None:
-                self.set(f"{path}.{full}", value)
-        for full, kind in (attributes or {}).items():
-            self.attribute(path, full, kind)
-        self.fit(path)
-        for key, value in values.items():
-            self.set(f"{path}.inputs:{key}", value)
+            self.fit(path)
+            for key, value in values.items():
+                self.set(f"{path}.inputs:{key}", value)
         return path
 
     def fit(self, node: str) -> list[Change]:
@@ -299,14 +315,25 @@ class GraphBuilder:
         declared = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or "")).get(name)
         if declared is not None:
             return prim, name, declared.type
-        authored = prim.GetProperty(name)
+        authored = prim.GetProperty(name) or prim.GetProperty(name.replace("outputs:", "outputs_", 1))
         if isinstance(authored, Usd.Relationship) and authored:
-            return prim, name, parse("target")
+            return prim, name, relationship_type(authored)
         kind = from_sdf(str(authored.GetTypeName())) if authored else None
         if kind is None:
             known = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or ""))
-            raise ValueError(f"the node {node} has no attribute {name!r}" + did_you_mean(nearest(name, list(known))))
+            raise ValueError(f"the node {node} has no attribute {name!r}" + _meant(name, {*known, *_added(prim)}))
         return prim, name, kind
+
+
+def _added(prim: Usd.Prim) -> list[str]:
+    return [name for name in prim.GetAuthoredPropertyNames() if name.startswith(PORTS)]
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return which attribute was probably meant: of the same port, with a similar name behind it."""
+    port, _, base = name.partition(":")
+    bases = [other.removeprefix(f"{port}:") for other in known if other.startswith(f"{port}:")]
+    return did_you_mean([f"{port}:{near}" for near in nearest(base, bases)] or nearest(name, known))
 
 
 def _declared(node_type: NodeType | None) -> dict[str, AttributeSpec]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pxr import Sdf, Usd
+from pxr import Usd
 
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy
@@ -25,12 +25,12 @@ from ..stock.node_registry import KERNEL, Registry
 from ..values.attribute_types import ANY, BUNDLE, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
+from .custom_data import graph_data, relationship_type
 from .misspelt_names import misspelt
 
 NODE = "OmniGraphNode"  # the type of a prim that is a node
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
 _BUNDLE_OUTPUT = "outputs_"
-_BUNDLE_PORTS = tuple(f"{port}_" for port in PORTS)
 _OUTPUT_TARGET = re.compile(r"(?P<node>/[^.]+)[/.](?P<port>inputs|outputs|state)[_:](?P<name>[^/.]+)")
 _FIRST = Usd.TimeCode.EarliestTime()
 _VARIABLE = "graph:variable:"
@@ -71,6 +71,7 @@ class Loaded:
         # the base names decide, as the same "outputs:" in front makes all names alike
         bases = nearest(base, [a.base_name for a in found if a.port == port]) if hint else ()
         near = [f"{port}:{base}" for base in bases]
+        found.sort(key=lambda a: (a.port != port, a.spec is not None))  # the user's own attributes first
         return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
 
     def _nearest_nodes(self, path: str) -> list[str] | tuple[str, ...]:
@@ -297,7 +298,7 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
     log, is_rel = node.host.log, isinstance(prop, Usd.Relationship)
     attribute = node.attributes.get(name)
     if attribute is None:
-        kind = _relationship_type(prop) if is_rel else _dynamic_type(prop)
+        kind = relationship_type(prop) if is_rel else _dynamic_type(prop)
         if kind == TOKEN and node.is_compound:
             kind = ANY  # the scene holds what a compound passes on as a token, unless its type is known
         if kind is None:
@@ -347,26 +348,8 @@ def output_path(path: str) -> str | None:
     return f"{found['node']}.{found['port']}:{found['name']}" if found else None
 
 
-def _relationship_type(prop: Usd.Relationship) -> AttributeType:
-    is_bundle = _graph_data(prop).get("relType") == "bundle"
-    return parse("bundle" if is_bundle or any(map(_is_bundle_target, prop.GetTargets())) else "target")
-
-
-def _is_bundle_target(path: Sdf.Path) -> bool:
-    return path.name.startswith(_BUNDLE_PORTS)
-
-
-def _graph_data(prop: Usd.Property) -> dict[str, Any]:
-    """The custom data OmniGraph keeps on an attribute, nested or flat."""
-    data = prop.GetCustomData()
-    nested = data.get("omni", {})
-    nested = nested.get("graph", {}) if isinstance(nested, dict) else {}
-    flat = {key.removeprefix("omni.graph."): value for key, value in data.items() if key.startswith("omni.graph.")}
-    return {**(nested if isinstance(nested, dict) else {}), **flat, "isExecution": data.get("isExecution")}
-
-
 def _dynamic_type(prop: Usd.Attribute) -> AttributeType | None:
-    data = _graph_data(prop)
+    data = graph_data(prop)
     if data.get("isExecution"):
         return EXECUTION
     if "resolvedType" in data:
@@ -376,7 +359,7 @@ def _dynamic_type(prop: Usd.Attribute) -> AttributeType | None:
 
 def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
     """Type and value of an `any` attribute: from the custom data, else as authored."""
-    data = _graph_data(prop)
+    data = graph_data(prop)
     try:
         if "resolvedType" in data:
             kind = parse(str(data["resolvedType"]))

@@ -5,10 +5,13 @@ Values and connections of an attribute stay where its type still takes them.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 from pxr import Sdf, Usd
 
+from ...lang import types as kt
 from ...lang.errors import CompileError
 from ...usd.numpy_conversion import to_numpy, to_usd
 from ..graph.attribute import GraphError
@@ -20,6 +23,7 @@ from ..kernel.signature import ADDED, REMOVED, RETYPED, Change, Parameter, chang
 from ..ogn.ogn_spec import NodeSpec
 from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import ValueTypeError, coerce, converter
+from .custom_data import RELATION_TYPE, relationship_type
 
 _PORTS = ("inputs", "outputs", "state")
 
@@ -48,22 +52,64 @@ def parameters(text: str, kernels: tuple[str, ...], where: str) -> list[Paramete
 
 
 def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]:
-    """Add, retype and remove the attributes that the user gave to a node, and return what was done."""
-    found = given(prim, spec)
+    """Add, retype and remove the attributes that the user gave to a node, and return what was done.
+
+    A parameter that stands for a member of a bundle has no attribute, unless the kernel writes to it: then an output
+    such as `outputs:mesh:points`, and the bundle as an output.
+    """
+    found, taken = given(prim, spec), bundles(prim, spec)
     ports: list[dict[str, AttributeType]] = [
         {name.replace(":", "_"): kind for (port, name), kind in found.items() if port == each} for each in _PORTS
     ]
     full = {f"{port}:{name.replace(':', '_')}": f"{port}:{name}" for port, name in found}
-    done = changes(wanted, *ports)
-    for change in done:
-        name = full.get(change.attribute, change.attribute)
+    own = {name for each in ports for name in each}
+    needed = [p for p in wanted if p.name in own or _is_output(p) or _bundle_of(p, taken) is None]
+    done = []
+    for change in changes(needed, *ports):
+        name = full.get(change.attribute) or _spelled(change.attribute, taken)
         if change.kind == ADDED:
             prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(change.after), True)
         elif change.kind == REMOVED:
             prim.RemoveProperty(name)
         elif change.kind == RETYPED:
             _retype(prim, name, change.after)
+        done.append(replace(change, attribute=name))
+    for parameter in filter(_is_output, wanted):
+        if (bundle := _bundle_of(parameter, taken)) is not None:
+            add_bundle(prim, f"outputs:{bundle}")
     return done
+
+
+def _is_output(parameter: Parameter) -> bool:
+    return parameter.is_written and isinstance(parameter.type, kt.Array)
+
+
+def _bundle_of(parameter: Parameter, names: list[str]) -> str | None:
+    """Return the bundle that a parameter stands for, or a member of."""
+    return next((n for n in names if parameter.name == n or parameter.name.startswith(f"{n}_")), None)
+
+
+def _spelled(attribute: str, names: list[str]) -> str:
+    """Return the attribute of a member as USD spells it: `outputs:mesh:primvars:st` for `outputs:mesh_primvars_st`."""
+    port, _, name = attribute.partition(":")
+    bundle = next((n for n in names if name.startswith(f"{n}_")), None)
+    if bundle is None:
+        return attribute
+    member = name.removeprefix(f"{bundle}_")
+    return f"{port}:{bundle}:" + re.sub(r"^primvars_", "primvars:", member)
+
+
+def bundles(prim: Usd.Prim, spec: NodeSpec) -> list[str]:
+    """Return the input bundles that the user gave to a node, by name."""
+    rels = ((rel.GetName(), rel) for rel in prim.GetAuthoredRelationships())
+    found = [(name, rel) for name, rel in rels if name.startswith("inputs:") and name not in spec.attributes]
+    return [name.partition(":")[2] for name, rel in found if relationship_type(rel).is_bundle]
+
+
+def add_bundle(prim: Usd.Prim, name: str) -> None:
+    """Give a node an input or output that is a bundle, in the form of Kit: `inputs:mesh`, `outputs_mesh`."""
+    shown = name.replace(":", "_", 1) if name.startswith("outputs:") else name
+    prim.CreateRelationship(shown, True).SetCustomDataByKey(RELATION_TYPE, "bundle")
 
 
 def given(prim: Usd.Prim, spec: NodeSpec) -> dict[tuple[str, str], AttributeType]:

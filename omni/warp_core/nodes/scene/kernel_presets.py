@@ -26,6 +26,7 @@ SUFFIX = ".py"
 _MOST = 16  # numbers of a value that a preset keeps
 _ABOUT_CODE = frozenset(f"inputs:{name}" for name in ("codeProvider", "codeStr", "codeFile", "device", "reset"))
 
+_KINDS = {"rel": "bundle"}  # what GraphBuilder calls a type of USD
 _ATTRIBUTE = re.compile(r"# custom (?P<type>\S+) (?P<name>\S+)(?: = (?P<value>.+))?")
 
 
@@ -65,8 +66,12 @@ def load(name: str) -> Preset:
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     found = [match for line in text.splitlines() if (match := _ATTRIBUTE.fullmatch(line))]
-    attributes = tuple((m["name"], m["type"], json.loads(m["value"]) if m["value"] else None) for m in found)
+    attributes = tuple((m["name"], _KINDS.get(m["type"], m["type"]), _value(m["value"])) for m in found)
     return Preset(path.stem, text.partition("\n")[0].removeprefix("# "), text, attributes)
+
+
+def _value(text: str | None) -> Any:
+    return json.loads(text) if text else None
 
 
 def text_of(prim: Usd.Prim, spec: NodeSpec) -> str:
@@ -91,7 +96,8 @@ def _attribute_lines(prim: Usd.Prim, spec: NodeSpec) -> list[str]:
     names = [f"{port}:{name}" for port, name in kernel_attributes.given(prim, spec)]
     settings = spec.attributes.keys() - _ABOUT_CODE
     names += [a.GetName() for a in prim.GetAuthoredAttributes() if a.GetName() in settings and a.HasAuthoredValue()]
-    return [_line(prim.GetAttribute(name)) for name in names]
+    bundles = [f"# custom rel inputs:{name}" for name in kernel_attributes.bundles(prim, spec)]
+    return bundles + [_line(prim.GetAttribute(name)) for name in names]
 
 
 def _line(attribute: Usd.Attribute) -> str:

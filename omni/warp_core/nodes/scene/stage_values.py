@@ -76,6 +76,7 @@ class StageStore:
         self._looped: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
         self._changes: Counter[str] = Counter()  # writes to each prim
+        self.has_equal = False  # True once a node would have written what is there already
         self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
         self._left_over: dict[Key, int] = {}  # the frame that read what an earlier one had written
         self._read_now: dict[str, set[str]] = {}  # by graph: prims that its nodes read as they are now

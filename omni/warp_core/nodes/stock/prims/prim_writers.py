@@ -125,6 +125,7 @@ class PrimWriter:
         if not made and store.value_names(path, name):
             kind, value = store.look(path, name)
             if kind == found.type and same(value, found.value):
+                store.has_equal = True
                 return False
         store.write(path, name, found.type, found.value)
         return made
@@ -215,8 +216,14 @@ class WritePrim:
         path = one_target(db, "prim")
         for name, full in dynamic_names(db.node, "inputs").items():
             source = db.node.get_attribute(full)
-            if source.sources and source.value is not None:
+            if source.value is None:
+                continue
+            if source.sources:
                 db.host.store.write(path, name, source.resolved, source.value)
+            else:
+                db.log_warning(
+                    f"{full} is not connected, so it is not written; connect it to a node, such as a constant"
+                )
         db.outputs.execOut = ENABLED
         return True
 
