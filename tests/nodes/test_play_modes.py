@@ -35,6 +35,7 @@ def samples(path, name, frames):
 SLOW = "@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    n = float(0)\n    while frame >= 2.0:\n"
 SLOW += "        n += 1.0\n        y[0] = n\n    y[0] = frame\n"
 KEEP = "@wp.kernel\ndef k(frame: float, y: wp.array(dtype=float)):\n    y[0] = frame\n"
+FILL = "@wp.kernel\ndef k(y: wp.array[float]):\n    y[wp.tid()] = 1.0\n"
 CRASH = f"import ctypes\n{KEEP}ctypes.string_at(0)\n"
 LARGE = f"import numpy\n{KEEP}held = numpy.ones(12_500_000_000)\n"
 LEAVES = f"import os\n{KEEP}os._exit(0)\n"
@@ -89,6 +90,13 @@ def test_a_node_may_take_no_longer_and_no_more_than_the_user_says(make_scene, tm
     found = command("play", large, "-o", out, "--trust", "--memory", 2, tmp_path=tmp_path)
     assert found.returncode == 5 and "Unable to allocate 3.73 GiB" in found.stderr
     assert samples(out, "height", range(4)) == [0, 1, 2, 3]
+    attributes = (
+        "custom float[] outputs:y\ncustom token inputs:dimSource = 'explicit'\ncustom int inputs:dim1 = 1000000000\n"
+    )
+    many = make_scene(TIME + kernel(FILL, attributes), name="many.usda")
+    found = command("play", many, "-o", out, "--trust", "--memory", 2, tmp_path=tmp_path)
+    assert found.returncode == 5
+    assert "Unable to allocate 3.73 GiB" in found.stderr and "let it make smaller arrays, or use" in found.stderr
 
 
 @pytest.mark.parametrize("isolate", [(), ("--isolate",)])

@@ -95,3 +95,11 @@ def test_help_says_what_it_does(capsys):
         cli.main(["nodes", "--help"])
     text = capsys.readouterr().out
     assert "list the node types" in text and "NAME" in text
+
+
+def test_defaults_are_written_as_a_user_writes_them(run):
+    _, lines, _ = run("ClothSimulate")
+    rows = {line.split()[0]: line for line in lines if line.startswith("inputs:")}
+    assert " 0.2 " in rows["inputs:contactFrictionCoeff"]
+    assert "[0.0, -980.0, 0.0]" in rows["inputs:gravity"]
+    assert "Bundle" not in rows["inputs:cloth"]

@@ -50,6 +50,17 @@ def type_words(kind: AttributeType) -> str:
     return "one of " + ", ".join(map(str, kind.members[:_LISTED])) + f" and {more} more"
 
 
+def without_value(attribute: Attribute) -> GraphError:
+    """Return the error for an input that a node needs and that has no value."""
+    name = attribute.name
+    if attribute.source is None:
+        return GraphError(f"{name} has no value; connect it or set it")
+    return GraphError(
+        f"{name} has no value: it is connected to {attribute.source.path}, which has none yet. Let the node there run "
+        f"before this one; in a cycle of connections, set {name} too: the first frame starts with that value"
+    )
+
+
 class Attribute:
     """One attribute of one node. `spec` is None for dynamic attributes, which the node type does not declare.
 

@@ -225,7 +225,8 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, GraphError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "its result does not fit into memory"
+        why = str(error) or "its result does not fit into memory"
+        return f"{why}; let it make smaller arrays, or use fewer threads where it runs kernels"
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if os.path.dirname(frame.filename) not in _OURS]
     last = (outside or frames)[-1]  # the line of the node, not that of the attribute or value it asked for

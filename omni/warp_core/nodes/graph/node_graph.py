@@ -216,14 +216,20 @@ class Node:
         self.failed = self.failed or text
         self.has_failed = True
         if self._is_news(text):
-            self.host.log.error(self.label, text)
+            self.host.log.error(self._where, text)
 
     def warn(self, text: str) -> None:
         """Report something odd, once until it changes."""
         gist = _NUMBER.sub("0", text)
         before, self._warned = self._warned, gist
         if gist != before:
-            self.host.log.warning(self.label, text)
+            self.host.log.warning(self._where, text)
+
+    @property
+    def _where(self) -> str:
+        """The label, and the frame if it is not the first one."""
+        timeline = self.host.timeline
+        return self.label if timeline.frame == timeline.start else f"{self.label} in frame {timeline.frame}"
 
     def _is_news(self, text: str) -> bool:
         """True if `text` differs from the last report in more than its numbers: threads, indices, values."""

@@ -13,7 +13,7 @@ import omni.warp_core as wp
 
 from ...lang import types as kt
 from ...lang.errors import did_you_mean, nearest
-from ...lang.generics import spell_pattern
+from ...lang.generics import Constant, spell_pattern
 from ...lang.values.type_registry import python_type
 from ..graph.node_graph import GraphError
 from ..values.array_elements import element_type
@@ -94,7 +94,9 @@ def parameters_of(kernel: Any, use: KernelUse) -> list[Parameter]:
     except TypeError as error:
         raise GraphError(str(error)) from None
     open_ones = [
-        f"parameter `{name}` leaves its type open: {spell_pattern(wanted)}; name the type"
+        f"parameter `{name}` is a string, a type or a function; nodes pass numbers, vectors, matrices and arrays"
+        if wanted is Constant
+        else f"parameter `{name}` leaves its type open: {spell_pattern(wanted)}; name the type"
         for name, wanted in params
         if not isinstance(wanted, kt.Type)
     ]

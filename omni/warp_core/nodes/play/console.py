@@ -177,4 +177,5 @@ def summary(outcome: Outcome) -> None:
     if len(listed) < len(outcome.nodes):
         out.print(f"... {len(outcome.nodes) - len(listed)} more nodes")
     rate = outcome.frames / max(outcome.seconds, 1e-9)
-    out.print(f"{outcome.frames} frames in {outcome.seconds:.2f} s ({rate:.1f} per second)")
+    frames = "1 frame" if outcome.frames == 1 else f"{outcome.frames} frames"
+    out.print(f"{frames} in {outcome.seconds:.2f} s ({rate:.1f} per second)")

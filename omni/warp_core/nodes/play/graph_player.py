@@ -144,7 +144,13 @@ class GraphPlayer:
         return frame
 
     def play(self, count: int | None = None) -> None:
-        """Play `count` frames, or all up to the end of the range."""
+        """Play `count` frames, or all up to the end of the range.
+
+        Raises:
+            ValueError: `count` is below 0.
+        """
+        if count is not None and count < 0:
+            raise ValueError(f"play({count}): the number of frames is below 0; seek and rewind go back")
         for _ in range(self._player.end - self._player.next_frame + 1 if count is None else count):
             self.step()
 

@@ -63,6 +63,9 @@ def test(folder: str) -> bool:
 def _results(file: node_folders.NodeFile, registry: node_registry.Registry, known: set[str]) -> list[node_tests.Result]:
     try:
         name = file.read().name
+    except OgnError:
+        return []  # told when it was added
+    try:
         return list(node_tests.run_tests(file, registry)) if name in known else []
     except OgnError as error:
         return [node_tests.Result(str(file.path), "reading", list(error.problems))]

@@ -24,6 +24,7 @@ KERNEL = f"{EXTENSION}.Kernel"
 OLD_KERNEL = "omni.warp.WarpKernel"
 SCRIPT = f"{EXTENSION}.Script"
 # Node types of omni.warp that have the attributes of ours: omni.warp.Warp<name>.
+_SUGGESTED = 3  # names that an error proposes
 _AS_OURS = (
     *("GridCreate", "WaveSolve", "NoiseDeform", "MeshFromVolume", "ParticlesFromMesh", "TextureWrite"),
     *("ClothSimulate", "ParticlesSimulate"),
@@ -71,8 +72,11 @@ class Registry:
         )
 
     def nearest(self, name: str) -> tuple[str, ...]:
-        """The known names most like `name`."""
-        return nearest(name, [*self._types, *ALIASES])
+        """The known names most like `name`; first those that differ only in front, as in another extension."""
+        known = [*self._types, *ALIASES]
+        last = name.rpartition(".")[2].lower()
+        same = [n for n in known if n.rpartition(".")[2].lower() == last]
+        return tuple(dict.fromkeys([*same, *nearest(name, known)]))[:_SUGGESTED]
 
     def add_folder(self, folder: Path) -> None:
         """Register every node in `folder`. Raises OgnError for the first that cannot be used.

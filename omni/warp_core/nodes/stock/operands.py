@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.attribute import without_value
 from ..graph.database import Database
 from ..graph.node_graph import Attribute, GraphError, Node
 from ..values.attribute_types import BASES, MATRICES, AttributeType, parse
@@ -122,7 +123,7 @@ class Inputs:
         """The value of an input. Raises GraphError if it has none."""
         found = self.get(name)
         if found is None:
-            raise GraphError(f"inputs:{name} has no value; connect it or set it")
+            raise without_value(self._node.attributes[f"inputs:{name}"])
         return found
 
     def get(self, name: str) -> Typed | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..ogn.ogn_spec import AttributeSpec, NodeSpec
 from .node_registry import Registry
 
@@ -59,9 +61,12 @@ def attribute_rows(spec: NodeSpec) -> list[tuple[str, str, str, str]]:
 
 
 def _default(attribute: AttributeSpec) -> str:
-    if attribute.port != "inputs" or attribute.type.is_any or attribute.type.is_execution or attribute.type.is_paths:
+    kind = attribute.type
+    if attribute.port != "inputs" or not kind.is_plain:
         return ""
     value = attribute.default
+    if isinstance(value, (float, np.ndarray)) and kind.dtype.kind == "f":
+        value = np.asarray(value, kind.dtype).astype(str).astype(float)  # 0.2, not the nearest float32 in full
     return str(value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, tuple) else value)
 
 

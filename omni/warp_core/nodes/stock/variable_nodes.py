@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...lang.errors import did_you_mean, nearest
-from ..graph.attribute import Attribute, GraphError
+from ..graph.attribute import Attribute, GraphError, without_value
 from ..graph.database import ENABLED, Database
 from ..graph.node_graph import Graph, Node
 from ..values.attribute_values import converter
@@ -57,7 +57,7 @@ class WriteVariable:
         """Write it. Raises GraphError."""
         target, source = variable(db.node), db.node.get_attribute("inputs:value")
         if source.value is None:
-            raise GraphError("inputs:value has no value; connect it or set it")
+            raise without_value(source)
         convert = converter(source.resolved, target.type)
         if convert is None:
             raise GraphError(f"the variable {target.path} is {target.type}; it cannot take {source.resolved}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph.attribute import GraphError
+from ...graph.attribute import GraphError, without_value
 from ...graph.database import Database
 from ...graph.node_graph import Node
 from ...values.attribute_values import converter, unconverted
@@ -75,7 +75,7 @@ class InsertAttribute:
         """Put it in."""
         source = db.node.get_attribute("inputs:attrToInsert")
         if source.held is None:
-            raise GraphError("inputs:attrToInsert has no value; connect it")
+            raise without_value(source)
         added = Item(source.resolved, kept(source.held))
         db.outputs.data = db.inputs.data.value.having({db.inputs.outputAttrName: added})
         return True

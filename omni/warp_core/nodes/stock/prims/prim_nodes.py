@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...graph.attribute import GraphError
+from ...graph.attribute import GraphError, without_value
 from ...graph.database import ENABLED, Database
 from ..declaration import EXEC_IN, EXEC_OUT, node_type
 
@@ -61,7 +61,7 @@ class WritePrimAttribute:
         if not name:
             raise GraphError("inputs:name is empty; it names the attribute to write")
         if source.value is None:
-            raise GraphError("inputs:value has no value; connect it or set it")
+            raise without_value(source)
         db.host.store.write(path, name, source.resolved, source.value)
         db.outputs.execOut = ENABLED
         return True

@@ -1,0 +1,96 @@
+"""Messages of the player and of the builder of graphs: they name the value, the place, and what to write instead."""
+
+import pytest
+from pxr import Usd
+
+import omni.warp_core as wp
+from omni.warp_core.nodes.stock import node_registry
+
+DOUBLE = """
+@wp.kernel
+def double(x: wp.array[float], factor: float, y: wp.array[float]):
+    i = wp.tid()
+    y[i] = factor * x[i]
+"""
+
+
+@pytest.fixture
+def stage():
+    made = Usd.Stage.CreateInMemory()
+    made.SetStartTimeCode(1)
+    made.SetEndTimeCode(3)
+    return made
+
+
+@pytest.fixture
+def graph(stage):
+    return wp.nodes.GraphBuilder(stage, "/G", evaluator="push")
+
+
+def errors(stage):
+    """The errors of a play of all frames."""
+    with wp.usd.play(stage, trust=True) as player:
+        player.play()
+        return player.errors
+
+
+def cycle(graph):
+    """Two sums, each of which takes the other one."""
+    step = graph.node("step", "omni.graph.nodes.ConstantFloat", value=1.0)
+    for name in ("one", "other"):
+        graph.connect(f"{step}.inputs:value", f"{graph.node(name, 'omni.graph.nodes.Add')}.inputs:b")
+    graph.connect("/G/one.outputs:sum", "/G/other.inputs:a")
+    graph.connect("/G/other.outputs:sum", "/G/one.inputs:a")
+
+
+def test_a_cycle_without_a_start_names_the_source_and_the_remedy(stage, graph):
+    cycle(graph)
+    first = next(text for text in errors(stage) if "no value" in text)
+    assert "inputs:a has no value: it is connected to /G/" in first and "set inputs:a too" in first
+
+
+def test_an_error_names_its_frame_if_it_is_not_the_first(stage, graph):
+    code = "def compute(db):\n    if db.inputs.time > 1.5:\n        raise ValueError('late')\n"
+    graph.node("clock", "omni.graph.nodes.ReadTime")
+    graph.node("late", node_registry.SCRIPT, script=code)
+    graph.attribute("/G/late", "inputs:time", "double")
+    graph.connect("/G/clock.outputs:frame", "/G/late.inputs:time")
+    (error,) = errors(stage)
+    assert error.startswith("/G/late in frame 2: ") and "late" in error
+
+
+@pytest.mark.parametrize(
+    "wrong, meant",
+    [("omni.graph.nodes.Kernel", "omni.warp_core.Kernel"), ("omni.warp_core.add", "omni.graph.nodes.Add")],
+)
+def test_a_type_of_another_extension_is_proposed_first(wrong, meant):
+    assert node_registry.standard().nearest(wrong)[0] == meant
+
+
+def test_a_string_parameter_of_a_kernel_is_told_as_that(stage, graph):
+    path = graph.node("k", node_registry.KERNEL, codeStr=DOUBLE.replace("factor: float", "factor: str"))
+    graph.attribute(path, "inputs:x", "float[]", [1.0])
+    assert any("parameter `factor` is a string, a type or a function" in text for text in errors(stage))
+
+
+def test_a_kernel_that_cannot_be_made_leaves_no_node(stage, graph):
+    with pytest.raises(ValueError, match=r"no attribute 'inputs:facto'; did you mean inputs:factor\?"):
+        graph.kernel("k", DOUBLE, facto=2.0)
+    with pytest.raises(ValueError, match=r"factor \(float\): float needs one number"):
+        graph.kernel("k", DOUBLE, factor="big")
+    with pytest.raises(ValueError, match="no attribute 'inputs:nme'"):
+        graph.node("read", "omni.graph.nodes.ReadPrimAttribute", nme="points")
+    assert not stage.GetPrimAtPath("/G").GetChildren()
+    assert graph.kernel("k", DOUBLE, factor=2.0) == "/G/k"
+
+
+def test_an_unknown_name_lists_the_parameters_first(graph):
+    path = graph.kernel("k", DOUBLE)
+    with pytest.raises(ValueError, match=r"no attribute 'inputs:zzz'; it has inputs:factor, inputs:x, outputs:y"):
+        graph.set(f"{path}.inputs:zzz", 1.0)
+
+
+def test_a_number_of_frames_below_zero_is_refused(stage, graph):
+    cycle(graph)
+    with wp.usd.play(stage, trust=True) as player, pytest.raises(ValueError, match=r"play\(-1\)"):
+        player.play(-1)
