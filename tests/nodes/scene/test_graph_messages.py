@@ -84,12 +84,6 @@ def test_a_kernel_that_cannot_be_made_leaves_no_node(stage, graph):
     assert graph.kernel("k", DOUBLE, factor=2.0) == "/G/k"
 
 
-def test_an_unknown_name_lists_the_parameters_first(graph):
-    path = graph.kernel("k", DOUBLE)
-    with pytest.raises(ValueError, match=r"no attribute 'inputs:zzz'; it has inputs:factor, inputs:x, outputs:y"):
-        graph.set(f"{path}.inputs:zzz", 1.0)
-
-
 def test_a_number_of_frames_below_zero_is_refused(stage, graph):
     cycle(graph)
     with wp.usd.play(stage, trust=True) as player, pytest.raises(ValueError, match=r"play\(-1\)"):
