@@ -1,0 +1,196 @@
+"""Linear operators: what a solver knows of a matrix, its product with a vector. Start with `aslinearoperator`."""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import tid
+from ...algo.matmul import matmul
+from ...arrays.array import array, array1d
+from ...arrays.transfer import copy
+from ...devices.device import get_device
+from ...lang.kernel import kernel
+from ...lang.types import Mat, Packed, Vec
+from ...lang.values.scalars import int32
+from ...lang.values.type_registry import python_type, wc_type
+from ...launches.launch import launch
+from ...sparse.matrix import BsrMatrix
+from ...sparse.vector_product import bsr_mv
+
+__all__ = ["LinearOperator", "aslinearoperator"]
+
+Matvec = Callable[[Any, Any, Any, Any, Any], None]
+
+
+class LinearOperator:
+    """A linear map, which solvers take in the place of a matrix.
+
+    Args:
+        shape: Rows and columns, in numbers.
+        dtype: The type of its elements, a scalar or block type.
+        device: Where it computes.
+        matvec: A function `matvec(x, y, z, alpha, beta)` that writes `alpha * (A @ x) + beta * y` to `z`, which may be
+            `y`.
+        batch_offsets: Where each of several independent systems begins, and where the last ends, in numbers: int32.
+            Numbers behind the last are left alone.
+        max_batch_length: An upper bound of the length of a system.
+
+    >>> def twice(x, y, z, alpha, beta):
+    ...     wp.copy(z, 2.0 * alpha * x + beta * y)
+    >>> A = wp.optim.linear.LinearOperator((3, 3), float, "cpu", twice)
+    >>> x = wp.zeros(3, dtype=float)
+    >>> wp.optim.linear.cg(A, wp.ones(3, dtype=float), x)[0], x.list()
+    (3, [0.5, 0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: Any,
+        device: Any,
+        matvec: Matvec,
+        batch_offsets: array | None = None,
+        max_batch_length: int | None = None,
+    ):
+        if max_batch_length is not None and batch_offsets is None:
+            raise ValueError("max_batch_length: needs `batch_offsets`, as there is one system otherwise")
+        if batch_offsets is not None and (batch_offsets.dtype is not int32 or batch_offsets.size < 2):
+            raise ValueError("batch_offsets: expected at least two numbers of type int32")
+        self._shape, self._dtype, self._device = tuple(shape), python_type(wc_type(dtype)), get_device(device)
+        self._matvec, self._batch_offsets, self._max_batch_length = matvec, batch_offsets, max_batch_length
+        self._source: Any = None  # the matrix or array that it is made of
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns, in numbers; of a diagonal, the number of its elements."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements."""
+        return self._dtype
+
+    @property
+    def scalar_type(self) -> Any:
+        """The type of its numbers."""
+        t = wc_type(self._dtype)
+        return python_type(t.scalar) if isinstance(t, Packed) else self._dtype
+
+    @property
+    def device(self) -> Any:
+        """Where it computes."""
+        return self._device
+
+    @property
+    def matvec(self) -> Matvec:
+        """The function of products: `matvec(x, y, z, alpha, beta)`."""
+        return self._matvec
+
+    @property
+    def batch_offsets(self) -> array | None:
+        """Where each of several systems begins; None for one system."""
+        return self._batch_offsets
+
+    @property
+    def batch_count(self) -> int:
+        """The number of systems."""
+        return 1 if self._batch_offsets is None else self._batch_offsets.size - 1
+
+    @property
+    def max_batch_length(self) -> int | None:
+        """An upper bound of the length of a system, or None."""
+        return self._max_batch_length
+
+
+def aslinearoperator(A: Any, batch_offsets: array | None = None, max_batch_length: int | None = None) -> LinearOperator:
+    """Return a matrix as a linear operator.
+
+    Args:
+        A: A sparse matrix, an array of two dimensions, an array of one dimension (a diagonal: of numbers, vectors or
+            blocks), or an operator, which is returned.
+        batch_offsets: As for `LinearOperator`.
+        max_batch_length: As for `LinearOperator`.
+
+    Raises:
+        ValueError: If it is something else.
+
+    >>> wp.optim.linear.aslinearoperator(wp.sparse.bsr_identity(2, wp.mat22)).shape
+    (4, 4)
+    """
+    if isinstance(A, LinearOperator):
+        return A
+    how = {BsrMatrix: _sparse, array: _of_array}
+    make = next((make for kind, make in how.items() if isinstance(A, kind)), None)
+    if make is None or (isinstance(A, array) and A.ndim > 2):
+        raise ValueError(f"Unable to create LinearOperator from {A}")
+    shape, matvec = make(A)
+    made = LinearOperator(shape, A.dtype, A.device, matvec, batch_offsets, max_batch_length)
+    made._source = A
+    return made
+
+
+def flat(a: array) -> array:
+    """The numbers of an array, in one row over the same memory."""
+    t = a._require_element().type
+    return a.view(python_type(t.scalar)).flatten() if isinstance(t, Packed) else a.flatten()
+
+
+def _sparse(A: BsrMatrix) -> tuple[tuple[int, ...], Matvec]:
+    def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
+        _begin(y, z, beta)
+        bsr_mv(A, x, z, alpha, beta)
+
+    return A.shape, multiply
+
+
+def _of_array(A: array) -> tuple[tuple[int, ...], Matvec]:
+    return (A.shape, _dense(A)) if A.ndim == 2 else (A.shape, _diagonal(A))
+
+
+def _dense(A: array) -> Matvec:
+    def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
+        column = flat(z).reshape((A.shape[0], 1))
+        before = column if beta == 0.0 else flat(y).reshape((A.shape[0], 1))
+        matmul(A, flat(x).reshape((A.shape[1], 1)), before, column, float(alpha), float(beta))
+
+    return multiply
+
+
+def _diagonal(A: array) -> Matvec:
+    t = wc_type(A.dtype)
+    is_blocks = isinstance(t, Mat)
+    factors = A if is_blocks else flat(A)
+    element: Any = python_type(Vec(t.cols, t.scalar)) if isinstance(t, Mat) else factors.dtype
+
+    def as_elements(a: array) -> array:
+        numbers = flat(a)
+        if is_blocks:
+            numbers = numbers if t.cols == 1 else numbers.reshape((factors.size, t.cols))
+        return numbers.view(element)
+
+    scalar = python_type(t.scalar) if isinstance(t, Packed) else A.dtype
+
+    def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
+        _begin(y, z, beta)
+        vectors = as_elements(x), as_elements(z)
+        launch(multiply_diagonal, factors.size, [factors, *vectors, scalar(alpha), scalar(beta)], device=A.device)
+
+    return multiply
+
+
+def _begin(y: array, z: array, beta: float) -> None:
+    """Bring `y` to where the result is written, if it is read."""
+    if beta != 0.0 and y is not z and y.ptr != z.ptr:
+        copy(z, y)
+
+
+@kernel(enable_backward=False)
+def multiply_diagonal(factors: array1d(dtype=Any), x: array1d(dtype=Any), z: array1d(dtype=Any), alpha: Any, beta: Any):
+    """Multiply an element of a vector by that of a diagonal."""
+    i = tid()
+    result = alpha * (factors[i] * x[i])
+    if beta != type(beta)(0):
+        result += beta * z[i]
+    z[i] = result
