@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
     "optim": ("wp.optim", "Optimisers, which change arrays by their gradients.", "wp.optim"),
     "sparse": ("wp.sparse", "Matrices of which most blocks are zero; see [sparse.md](../sparse.md).", "wp.sparse"),
+    "linear": ("wp.optim.linear", "Iterative solvers of linear systems; see [sparse.md](../sparse.md).",
+               "wp.optim.linear"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}
@@ -319,16 +322,16 @@ def entries() -> Iterator[Entry]:
     for name, intrinsic in registry.INTRINSICS.items():
         if name not in done:
             yield _described(name, _page(name, "intrinsic"), intrinsic)
-    for module in wp._MODULES:
+    for module in (*wp._MODULES, "optim.linear"):
         if module != "config":
             yield from _members(module)
 
 
 def _members(module: str) -> Iterator[Entry]:
-    namespace = getattr(wp, module)
+    namespace = attrgetter(module)(wp)
     for name in sorted(namespace.__all__):
         value = getattr(namespace, name)
-        if name not in wp._HOME:
+        if name not in wp._HOME and not inspect.ismodule(value):
             yield _described(f"{module}.{name}", _page(f"wp.{module}", "module"), value)
 
 

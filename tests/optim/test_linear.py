@@ -200,7 +200,7 @@ def test_solvers_that_are_called_again(device):
     assert isinstance(state, linear.CG) and isinstance(state, linear.LinearSolverState)
     state()
     other = wp.zeros(40, dtype=wp.float64)
-    state(A=2.0 * A if False else ws.bsr_copy(2.0 * A), b=3.0 * right, x=other, M=linear.preconditioner(A))
+    state(A=ws.bsr_copy(2.0 * A), b=3.0 * right, x=other, M=linear.preconditioner(A))
     assert solved(a, b, x, 1e-10) and solved(a, 1.5 * b, other, 1e-10)
     for options, text in (
         ({"b": wp.ones(41, dtype=wp.float64)}, "Incompatible b.shape"),

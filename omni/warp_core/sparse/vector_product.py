@@ -126,18 +126,12 @@ def multiply_vector(
     beta: Any,
     y: array1d(dtype=Any),
 ):
-    """Multiply a row and a vector. Two sums halve the time that additions wait for each other."""
+    """Multiply a row and a vector."""
     row = tid()
-    start = offsets[row]
-    end = row_end(offsets, row_counts, row)
-    even = y.dtype()
-    odd = y.dtype()
-    for block in range(start, end - 1, 2):
-        even += values[block] * x[columns[block]]
-        odd += values[block + 1] * x[columns[block + 1]]
-    if (end - start) & 1 == 1:
-        even += values[end - 1] * x[columns[end - 1]]
-    total = alpha * (even + odd)
+    total = y.dtype()
+    for block in range(offsets[row], row_end(offsets, row_counts, row)):
+        total += values[block] * x[columns[block]]
+    total = alpha * total
     if beta != type(beta)(0):
         total += beta * y[row]
     y[row] = total

@@ -121,12 +121,13 @@ def aslinearoperator(A: Any, batch_offsets: array | None = None, max_batch_lengt
     """
     if isinstance(A, LinearOperator):
         return A
-    how = {BsrMatrix: _sparse, array: _of_array}
-    make = next((make for kind, make in how.items() if isinstance(A, kind)), None)
-    if make is None or (isinstance(A, array) and A.ndim > 2):
+    if isinstance(A, BsrMatrix):
+        matvec = _sparse(A)
+    elif isinstance(A, array) and A.ndim <= 2:
+        matvec = _dense(A) if A.ndim == 2 else _diagonal(A)
+    else:
         raise ValueError(f"Unable to create LinearOperator from {A}")
-    shape, matvec = make(A)
-    made = LinearOperator(shape, A.dtype, A.device, matvec, batch_offsets, max_batch_length)
+    made = LinearOperator(A.shape, A.dtype, A.device, matvec, batch_offsets, max_batch_length)
     made._source = A
     return made
 
@@ -137,16 +138,12 @@ def flat(a: array) -> array:
     return a.view(python_type(t.scalar)).flatten() if isinstance(t, Packed) else a.flatten()
 
 
-def _sparse(A: BsrMatrix) -> tuple[tuple[int, ...], Matvec]:
+def _sparse(A: BsrMatrix) -> Matvec:
     def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
         _begin(y, z, beta)
         bsr_mv(A, x, z, alpha, beta)
 
-    return A.shape, multiply
-
-
-def _of_array(A: array) -> tuple[tuple[int, ...], Matvec]:
-    return (A.shape, _dense(A)) if A.ndim == 2 else (A.shape, _diagonal(A))
+    return multiply
 
 
 def _dense(A: array) -> Matvec:
@@ -160,17 +157,14 @@ def _dense(A: array) -> Matvec:
 
 def _diagonal(A: array) -> Matvec:
     t = wc_type(A.dtype)
-    is_blocks = isinstance(t, Mat)
-    factors = A if is_blocks else flat(A)
-    element: Any = python_type(Vec(t.cols, t.scalar)) if isinstance(t, Mat) else factors.dtype
+    cols = t.cols if isinstance(t, Mat) else 1
+    factors = A if isinstance(t, Mat) else flat(A)
+    element: Any = python_type(Vec(cols, t.scalar)) if isinstance(t, Mat) else factors.dtype
+    scalar = python_type(t.scalar) if isinstance(t, Packed) else A.dtype
 
     def as_elements(a: array) -> array:
         numbers = flat(a)
-        if is_blocks:
-            numbers = numbers if t.cols == 1 else numbers.reshape((factors.size, t.cols))
-        return numbers.view(element)
-
-    scalar = python_type(t.scalar) if isinstance(t, Packed) else A.dtype
+        return (numbers if cols == 1 else numbers.reshape((factors.size, cols))).view(element)
 
     def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
         _begin(y, z, beta)

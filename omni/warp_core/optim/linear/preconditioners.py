@@ -5,8 +5,8 @@
 
 from typing import Any
 
-from ... import abs, max, tid, where
-from ...arrays.array import array, array1d, array2d, array3d
+from ... import abs, tid, where
+from ...arrays.array import array, array2d, array3d
 from ...arrays.factories import empty, zeros
 from ...dispatch import observers
 from ...lang.kernel import kernel
@@ -120,7 +120,8 @@ def invert_blocks(work: array3d(dtype=float64), is_definite: bool, epsilon: floa
             number = float64(blocks[block, i, j])
             work[block, i, j] = number
             work[block, i, n + j] = float64(1.0 if i == j else 0.0)
-            largest = max(largest, abs(number))
+            size = -number if number < float64(0.0) else number
+            largest = size if size > largest else largest
     if is_definite:
         for i in range(n):
             for j in range(i):

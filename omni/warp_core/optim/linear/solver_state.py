@@ -1,4 +1,4 @@
-"""What all solvers share: the system, its buffers, when to stop, what to return. Start with `LinearSolverState`.
+"""Base of all solvers: the system, its buffers, when to stop, what to return. Start with `LinearSolverState`.
 
 A solver is a function of one iteration over arrays. Iterations are captured as a graph and replayed where the operators
 are matrices; on GPUs, where `use_cuda_graph` is True.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from ...algo.reduce import array_inner
 from ...arrays.array import array
@@ -265,13 +264,14 @@ class LinearSolverState:
             return self._iterate
         with ScopedCapture(self._device) as captured:
             self._iterate()
-        return lambda: capture_launch(captured.graph)
+        assert captured.graph is not None
+        return partial(capture_launch, captured.graph)
 
     def _worst(self) -> tuple[float, float]:
         """The residual and tolerance of the system that is farthest from its solution."""
-        residuals, bounds = self._residuals.numpy(), self._bounds.numpy()
-        worst = 0 if self._count == 1 else int(np.argmax(residuals / np.maximum(bounds, np.finfo(bounds.dtype).tiny)))
-        return math.sqrt(max(float(residuals[worst]), 0.0)), math.sqrt(float(bounds[worst]))
+        pairs = zip(self._residuals.list(), self._bounds.list())
+        residual, bound = max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] > 0.0 else pair[0])
+        return math.sqrt(residual), math.sqrt(bound)
 
     def _report(self, iteration: int, residual: float, bound: float) -> None:
         if self._callback is not None:
