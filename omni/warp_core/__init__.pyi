@@ -4132,9 +4132,9 @@ def hash_grid_point_id(id: uint64 | int, index: int) -> int:
 def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGridQuery:
     """Query of a hash grid for the points near a place.
 
-    `wp.hash_grid_query_next` gives the points one by one. They are all points in the cells that meet the cube of half
-    edge `max_dist` around `point`: those within `max_dist`, and others farther away. Callers compare the distance
-    themselves. No point comes twice. The order depends on the points and the grid alone.
+    `wp.hash_grid_query_next` gives the points one by one: all that were within `max_dist` when the grid was built, and
+    others farther away. Callers compare the distance themselves. No point comes twice. The order depends on the points
+    and the grid alone.
 
     Args:
         id: of the grid: `grid.id`, a uint64.

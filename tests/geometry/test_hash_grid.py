@@ -193,15 +193,16 @@ def test_room_that_is_made_leaves_the_points():
 
 
 def test_the_order_depends_on_the_points_alone():
-    """Cells come with x fastest, and the points of a cell in ascending order."""
+    """Cells come with x fastest, and the points of a cell in ascending order. Far ones are left out."""
     rng = np.random.default_rng(7)
     cells = rng.integers(0, 4, (3000, 3))
     grid, order = built(cells + 0.5, 1.0, (4, 4, 4)), wp.zeros(3000, dtype=int)
     wp.launch(in_order, 3000, [grid.id, 3000, order])
     expected = np.argsort(cells @ [1, 4, 16], kind="stable")
     assert np.array_equal(order.numpy(), expected)
+    near = expected[np.linalg.norm(cells - 1.5, axis=1)[expected] <= 1.9]
     wp.launch(visit, 1, [grid.id, wp.vec3(2.0, 2.0, 2.0), 1.9, order])
-    assert np.array_equal(order.numpy(), expected)
+    assert np.array_equal(order.numpy()[: len(near)], near)
 
 
 def test_threads_do_not_change_a_build(monkeypatch):

@@ -60,6 +60,13 @@ void wc_mesh_next_in_ball(uint64_t mask, int64_t lanes, void* buffer);
 // The same of `_bvh_next`: the next box of a query of a tree over boxes.
 void wc_bvh_next(uint64_t mask, int64_t lanes, void* buffer);
 
+// The same of `_hash_grid_next`: the next point near a place. Kernels of one lane call the second, which finds many
+// ahead and writes them behind the buffer: the number of the first, how many, and the indices (int32). Numbers come
+// once in a thread. Where `number` of a query is among them, the kernel takes the index by itself. Otherwise it calls
+// again, and gets the one with that number, whether or not the points of another query were found there meanwhile.
+void wc_hash_grid_next(uint64_t mask, int64_t lanes, void* buffer);
+void wc_hash_grid_ahead(void* buffer, void* found);
+
 // Where a range of a launch writes down what it adds to arrays. Between two records there is always room for one of
 // kLogRecord bytes at `at`; whoever has moved `at` beyond `limit` calls wc_log_full before the next.
 //

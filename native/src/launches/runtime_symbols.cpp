@@ -107,6 +107,8 @@ const Row kRows[] = {
     {"wc_mesh_next_in_box", at(&::wc_mesh_next_in_box)},
     {"wc_mesh_next_in_ball", at(&::wc_mesh_next_in_ball)},
     {"wc_bvh_next", at(&::wc_bvh_next)},
+    {"wc_hash_grid_next", at(&::wc_hash_grid_next)},
+    {"wc_hash_grid_ahead", at(&::wc_hash_grid_ahead)},
     {"wc_log_of_thread", at(&::wc_log_of_thread)},
     {"wc_log_full", at(&::wc_log_full)},
     {"wc_log_ends", at(&::wc_log_ends)},

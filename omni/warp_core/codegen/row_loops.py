@@ -30,7 +30,7 @@ _TRIPS = 8  # iterations of a loop
 _SHARED = 96  # work of slow operations, from which on lanes are faster in spite of a walk
 
 # Functions of the library that go on to the next faces, boxes or cells of a query.
-_WALKS = frozenset(("_mesh_next_in_box", "_mesh_next_in_sphere", "_bvh_next", "_hash_grid_run"))
+_WALKS = frozenset(("_mesh_next_in_box", "_mesh_next_in_sphere", "_bvh_next", "_hash_grid_next"))
 
 
 @dataclass(frozen=True)

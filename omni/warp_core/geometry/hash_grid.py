@@ -1,7 +1,7 @@
 """Hash grids: which points lie near a place. Layout and queries are in lib/geometry/hash_grid_queries.py.
 
-A build computes the cell of each point, sorts the points by cell and then by group, and looks where each cell begins.
-The sort is stable, so results do not depend on the number of threads.
+A build computes the cell of each point, sorts the points by cell and then by group, looks where each cell begins, and
+writes the coordinates in that order. The sort is stable, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ _SMALLEST = 2.0**-100  # radius, and cells for each unit of length
 _RELEASE: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 _NUMBERS = (int, float, np.integer, np.floating, float16, float32, float64)
 _SIGN = 0x8000_0000
+_BEHIND = 8  # numbers behind the last point, which native queries may read, but do not use
 _SCALARS = (F16, F32, F64)
 _DATA: Any = HashGridData  # with the constructor that `struct` gives it
+_TABLES = ("cell_starts", "point_ids", "groups", "xs", "ys", "zs")  # addresses in it
 
 
 @cache
@@ -89,6 +91,27 @@ def _split_keys(keys: array1d(dtype=uint64), cells: array1d(dtype=int32), groups
     groups[i] = int32(uint32(keys[i]) ^ uint32(_SIGN))
 
 
+@cache
+def _put_in_order(point: Vec) -> Kernel:
+    """Return the kernel that writes the coordinates of points of a type in the order of their cells."""
+
+    @kernel(**_RELEASE)
+    def hash_grid_put_in_order(
+        points: array1d(dtype=python_type(point)),  # type: ignore[valid-type]
+        ids: array1d(dtype=int32),  # type: ignore[valid-type]
+        xs: array1d(dtype=float32),  # type: ignore[valid-type]
+        ys: array1d(dtype=float32),  # type: ignore[valid-type]
+        zs: array1d(dtype=float32),  # type: ignore[valid-type]
+    ):
+        i = tid()
+        p = points[ids[i]]
+        xs[i] = float32(p[0])
+        ys[i] = float32(p[1])
+        zs[i] = float32(p[2])
+
+    return hash_grid_put_in_order
+
+
 @kernel(**_RELEASE)
 def _scan_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, starts: array1d(dtype=int32)):  # type: ignore[valid-type]
     """Thread i fills the starts of the cells after that of point i - 1, up to that of point i."""
@@ -118,8 +141,8 @@ class HashGrid(Structure):
 
     Space is cut into cubes as wide as the radius of the build. Each cube belongs to one of `dim_x * dim_y * dim_z`
     cells, which repeat in every direction: points anywhere in space are found, at negative coordinates too. Memory is
-    4 bytes for each cell, 16 for each point, and 20 more for each point with a group. Choose about as many cells as the
-    points' extent has cubes.
+    4 bytes for each cell, 28 for each point (16 if it is of doubles), and 20 more for each point with a group. Choose
+    about as many cells as the points' extent has cubes.
 
     Args:
         dim_x: cells in x, at least 1.
@@ -170,13 +193,14 @@ class HashGrid(Structure):
         if self.device.is_cuda:
             capture.refuse("making a wp.HashGrid", self.device)
         self._starts = _memory(self._num_cells + 1, self.device)
-        self._cells = self._ids = self._groups = _memory(0, self.device)
+        self._cells = self._ids = self._groups = _memory(_BEHIND, self.device)
+        self._coordinates: tuple[array, ...] = ()  # x, y and z of points in order, unless they are of doubles
         self._keys = empty(0, dtype=uint64, device=self.device)
         self._published: tuple[array, ...] = ()  # where the descriptor points to
         self._captured: list[array] = []  # where it will, whenever a graph is launched
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
-        structures.register(self, self._place, ("cell_starts", "point_ids", "groups"), _descriptors(self.device).take)
+        structures.register(self, self._place, _TABLES, _descriptors(self.device).take)
         _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
 
     def reserve(self, num_points: int, with_groups: bool = False) -> None:
@@ -194,13 +218,15 @@ class HashGrid(Structure):
         """
         count = check_count("num_points", num_points, _MOST, "a hash grid has room for at most 2**30 - 1 points")
         if not self._has_room(count, False):
-            self._cells, self._ids = (_memory(2 * count, self.device) for _ in range(2))
+            self._cells, self._ids = (_memory(2 * count + _BEHIND, self.device) for _ in range(2))
+            if self._scalar is not F64:
+                self._coordinates = tuple(_memory(count + _BEHIND, self.device, float32) for _ in range(3))
         if with_groups and not self._has_room(count, True):
             self._keys = empty(2 * count, dtype=uint64, device=self.device)
             self._groups = _memory(count, self.device)
 
     def _has_room(self, count: int, with_groups: bool) -> bool:
-        return 2 * count <= (self._keys if with_groups else self._ids).size
+        return 2 * count <= (self._keys.size if with_groups else self._ids.size - _BEHIND)
 
     def build(self, points: array, radius: float, groups: array | None = None) -> None:
         """Put points into the cells, in place of those that are there.
@@ -235,6 +261,7 @@ class HashGrid(Structure):
             capture.refuse("wp.HashGrid.build without room for the points; call reserve() before the capture")
         self.reserve(points.size, groups is not None)
         written = {"cells": self._cells, "ids": self._ids, "starts": self._starts}
+        written |= dict(zip(("x", "y", "z"), self._coordinates))
         if groups is not None:
             written |= {"keys": self._keys, "groups in order": self._groups}
         execute(
@@ -256,15 +283,20 @@ class HashGrid(Structure):
                 find = _find_cells(element_type(points))
                 launch(find, n, [points, *self._dims, scale, self._cells, self._ids], device=self.device)
                 self._sort(n, groups)
+                if self._coordinates:
+                    put = _put_in_order(element_type(points))
+                    launch(put, n, [points, self._ids, *self._coordinates], device=self.device)
             self._find_starts(n)
             groups_at = 0 if groups is None else self._groups.ptr
-            data = _DATA(self.id, self._starts.ptr, self._ids.ptr, groups_at, scale, *self._dims, n, self._scalar.bits)
+            coordinates_at = [a.ptr for a in self._coordinates] or [0, 0, 0]
+            tables = self._starts.ptr, self._ids.ptr, groups_at, *coordinates_at
+            data = _DATA(self.id, *tables, scale, *self._dims, n, self._scalar.bits)
             launch(_publish, 1, [self._place, data], device=self.device)
         if capture.active():
             capture.keep(self)
-            self._captured += [self._ids, self._groups]
+            self._captured += [self._ids, self._groups, *self._coordinates]
         else:
-            self._published = (self._ids, self._groups)
+            self._published = (self._ids, self._groups, *self._coordinates)
 
     def _sort(self, n: int, groups: array | None) -> None:
         """Sort the points by cell, and those of a cell by group."""
@@ -322,9 +354,9 @@ def _descriptors(device: Device) -> Descriptors:
     return Descriptors(HashGridData, HASH_GRID, device)
 
 
-def _memory(size: int, device: Device) -> array:
-    """Memory for int32, which Python code finds by its address, too."""
-    made = empty(size, dtype=int32, device=device)
+def _memory(size: int, device: Device, dtype: type = int32) -> array:
+    """Memory for numbers, which Python code finds by its address, too."""
+    made = empty(size, dtype=dtype, device=device)
     register(made)
     return made
 

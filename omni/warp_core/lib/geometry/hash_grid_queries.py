@@ -4,6 +4,9 @@ Space is cut into cubes as wide as the radius of the build. Cube (x, y, z) belon
 z mod dim_z), and cells are counted with x fastest. The points of cells that follow each other in x follow each other
 in memory, so a query reads one or two runs of points for each row of cells. Points of a cell are sorted by group if
 they have groups, and a query of one group reads its part of each cell. geometry/hash_grid.py builds the grid.
+
+The grid has the coordinates of its points in that order, too, so a query leaves out points that are too far without a
+look at the caller's array. On CPUs native/src/geometry/hash_grid_walk.h does the work of `_hash_grid_next`.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ class HashGridData:
         point_ids: address of the indices of all points, in the order of their cells. Points of one cell are in
             ascending order, by group first. Points that are not finite come last, in no cell.
         groups: address of the groups (int32) of the points in that order; zero if the points have none.
+        xs: address of the x coordinates (float32) of the points in that order, and likewise ys and zs; zero if points
+            are of doubles.
         dim_x: cells in x, and likewise in y and z.
         num_points: the number of points.
         inv_cell_width: cells for each unit of length. If points are narrower, it is a number of float32.
@@ -49,6 +54,9 @@ class HashGridData:
     cell_starts: uint64
     point_ids: uint64
     groups: uint64
+    xs: uint64
+    ys: uint64
+    zs: uint64
     inv_cell_width: float64
     dim_x: int32
     dim_y: int32
@@ -63,12 +71,21 @@ class HashGridQuery:
 
     `wp.hash_grid_query` makes it and `wp.hash_grid_query_next` advances it. `x`, `y` and `z` are the next cell. They
     count from `begin` to `end`, beyond the last cell of the grid, where cell 0 follows again. The points at `place` to
-    `end` are next. `groups` is zero if points of all groups are wanted.
+    `end` are next. Those whose squared distance from the centre is above `limit` are left out, unless `xs` is zero.
+    `groups` is zero if points of all groups are wanted. Native code finds points ahead, and numbers them: `first` of
+    them was found at this place, `number` is next.
     """
 
     cell_starts: uint64
     point_ids: uint64
     groups: uint64
+    xs: uint64
+    ys: uint64
+    zs: uint64
+    center_x: float32
+    center_y: float32
+    center_z: float32
+    limit: float32
     dim_x: int32
     dim_y: int32
     dim_z: int32
@@ -77,12 +94,14 @@ class HashGridQuery:
     begin_y: int32
     end_y: int32
     end_z: int32
+    group: int32
     x: int32
     y: int32
     z: int32
-    group: int32
     place: int32
     end: int32
+    first: uint64
+    number: uint64
 
 
 @builtin
@@ -106,7 +125,9 @@ def cell_of(cube: int32, dim: int32) -> int32:
 
 @builtin
 def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> HashGridQuery:
-    """Query for the points in the cells that meet the cube of half edge `reach` around a point."""
+    """Query for the points in the cells that meet the cube of half edge `reach` around a point, without those farther
+    than `reach` and than the width of a cell.
+    """
     data = _hash_grid_at(id)
     query = HashGridQuery()
     total = point[0] + point[1] + point[2]
@@ -124,6 +145,10 @@ def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> Has
         query.end_z = query.z + prim.min(last_z - z + 1, data.dim_z)
         query.cell_starts, query.point_ids = data.cell_starts, data.point_ids
         query.dim_x, query.dim_y, query.dim_z = data.dim_x, data.dim_y, data.dim_z
+        query.xs, query.ys, query.zs = data.xs, data.ys, data.zs
+        query.center_x, query.center_y, query.center_z = float32(point[0]), float32(point[1]), float32(point[2])
+        farthest = prim.max(float32(reach), float32(1.0 / data.inv_cell_width))
+        query.limit = farthest * farthest
     return query
 
 
@@ -131,9 +156,9 @@ def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> Has
 def hash_grid_query(id: uint64, point: Vec[3, float32], max_dist: float32) -> HashGridQuery:
     """Query of a hash grid for the points near a place.
 
-    `wp.hash_grid_query_next` gives the points one by one. They are all points in the cells that meet the cube of half
-    edge `max_dist` around `point`: those within `max_dist`, and others farther away. Callers compare the distance
-    themselves. No point comes twice. The order depends on the points and the grid alone.
+    `wp.hash_grid_query_next` gives the points one by one: all that were within `max_dist` when the grid was built, and
+    others farther away. Callers compare the distance themselves. No point comes twice. The order depends on the points
+    and the grid alone.
 
     Args:
         id: of the grid: `grid.id`, a uint64.
@@ -215,6 +240,39 @@ def _hash_grid_run(query: HashGridQuery) -> tuple[int32, int32, int32]:
 
 
 @builtin
+def _hash_grid_is_near(query: HashGridQuery, place: int32) -> boolean:
+    """False if the point at a place is too far."""
+    is_near = True
+    if query.xs != uint64(0):
+        count = place + 1
+        x = prim.array_at(query.xs, count, float32)[place] - query.center_x
+        y = prim.array_at(query.ys, count, float32)[place] - query.center_y
+        z = prim.array_at(query.zs, count, float32)[place] - query.center_z
+        is_near = prim.fma(z, z, prim.fma(y, y, x * x)) <= query.limit
+    return is_near
+
+
+@builtin
+def _hash_grid_next(query: HashGridQuery) -> tuple[int32, int32, int32, int32, int32, int32, uint64, uint64]:
+    """The next point of a query, -1 behind the last, and the members of the query from `x` on as they are then."""
+    found = -1
+    while found < 0 and (query.place < query.end or query.z < query.end_z):
+        if query.place < query.end:
+            if _hash_grid_is_near(query, query.place):
+                found = prim.array_at(query.point_ids, query.end, int32)[query.place]
+            query.place += 1
+        else:
+            query.place, query.end, x = _hash_grid_run(query)
+            is_row_done = x == query.end_x
+            query.x = prim.select(is_row_done, query.begin_x, x)
+            y = prim.select(is_row_done, query.y + 1, query.y)
+            is_layer_done = y == query.end_y
+            query.y = prim.select(is_layer_done, query.begin_y, y)
+            query.z = prim.select(is_layer_done, query.z + 1, query.z)
+    return found, query.x, query.y, query.z, query.place, query.end, query.first, query.number
+
+
+@builtin
 def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> boolean:
     """Next point of a query of a hash grid.
 
@@ -245,19 +303,10 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> boolea
     >>> near.list()
     [2, 2, 1]
     """
-    while query.place == query.end and query.z < query.end_z:
-        query.place, query.end, x = _hash_grid_run(query)
-        is_row_done = x == query.end_x
-        query.x = prim.select(is_row_done, query.begin_x, x)
-        y = prim.select(is_row_done, query.y + 1, query.y)
-        is_layer_done = y == query.end_y
-        query.y = prim.select(is_layer_done, query.begin_y, y)
-        query.z = prim.select(is_layer_done, query.z + 1, query.z)
-    found = query.place < query.end
-    if found:
-        index = prim.array_at(query.point_ids, query.end, int32)[query.place]  # noqa: F841 - it is the caller's
-        query.place += 1
-    return found
+    found, query.x, query.y, query.z, query.place, query.end, query.first, query.number = _hash_grid_next(query)
+    if found >= 0:
+        index = found  # noqa: F841 - it is the caller's
+    return found >= 0
 
 
 @builtin
