@@ -59,8 +59,13 @@ class Evaluator:
                 node.fail(_explain(error))
         self._follow_connections()
         for first, last in self.topology.cycles():
-            text = f"data cycle: {first.path} also depends on this node; it reads the frame before"
-            self.graph.host.log.warning(last.path, text)
+            fed = [a for a in self.topology.wirings[last].inputs if first in {s.node for s in (a.feed, *a.others) if s}]
+            names = " and ".join(a.name for a in fed)
+            self.graph.host.log.warning(
+                last.path,
+                f"data cycle: {first.path} also depends on this node; it reads the frame before, "
+                f"and in the first frame the value that {names} has beside the connection",
+            )
         if self._actions is not None:
             self._warn_unreachable()
 
@@ -225,8 +230,8 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, GraphError):
         return str(error)
     if isinstance(error, MemoryError):
-        why = str(error) or "its result does not fit into memory"
-        return f"{why}; let it make smaller arrays, or use fewer threads where it runs kernels"
+        size = f" ({error})" if str(error) else ""
+        return f"its result does not fit into memory{size}; make fewer elements, or let the play take more: --memory GB"
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if os.path.dirname(frame.filename) not in _OURS]
     last = (outside or frames)[-1]  # the line of the node, not that of the attribute or value it asked for

@@ -1,7 +1,6 @@
 """Meshes, hash grids and volumes as arguments of a kernel, made of the companions of a `wp.uint64` parameter.
 
-    inputs:mesh:points, inputs:mesh:faceVertexIndices, inputs:mesh:faceVertexCounts,
-    inputs:mesh:orientation, inputs:mesh:holeIndices                                   a wp.Mesh
+    inputs:mesh:points, inputs:mesh:faceVertexIndices, inputs:mesh:faceVertexCounts    a wp.Mesh
     inputs:grid:points, inputs:grid:radius, inputs:grid:cells                          a wp.HashGrid
     inputs:smoke:file                                                                  a wp.Volume
 
