@@ -69,6 +69,9 @@ def test_defaults_and_differences_are_shown(run):
     lines = run("MakeTransform")[1]
     assert next(line for line in lines if "inputs:scale" in line).split()[2:5] == ["[1.0,", "1.0,", "1.0]"]
     assert any(line.startswith("Unlike in Kit: ") for line in run("RandomBoolean")[1])
+    cloth = {line.split()[0]: line.split() for line in run("ClothSimulate")[1] if line.startswith("inputs:")}
+    assert cloth["inputs:contactFrictionCoeff"][2] == "0.2", "not 0.20000000298, which a float holds"
+    assert cloth["inputs:collider"][2:4] == ["A", "mesh"], "a bundle has no default"
 
 
 def test_a_part_of_a_name_lists_what_has_it(run):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...files import write
 from ..ogn.ogn_spec import PORTS, AttributeSpec, NodeSpec
+from ..stock.type_listing import has_default, shown_default
 from ..values.attribute_values import Value
 
 _TITLES = {"inputs": "Inputs", "outputs": "Outputs", "state": "State"}
@@ -68,15 +69,11 @@ def _row(attribute: AttributeSpec) -> str:
 
 
 def _default(attribute: AttributeSpec) -> str:
-    kind = attribute.type
-    if kind.is_any or kind.is_paths or kind.is_execution or attribute.port != "inputs":
-        return ""
-    return f"`{_plain(_text(attribute.default))}`"
+    return f"`{_plain(_text(shown_default(attribute)))}`" if has_default(attribute) else ""
 
 
 def _text(value: Value) -> str:
-    text = value if isinstance(value, str) else str(value.tolist() if hasattr(value, "tolist") else value)
-    text = f'"{text}"' if isinstance(value, str) else text
+    text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

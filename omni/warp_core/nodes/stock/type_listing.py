@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..ogn.ogn_spec import AttributeSpec, NodeSpec
@@ -61,13 +63,23 @@ def attribute_rows(spec: NodeSpec) -> list[tuple[str, str, str, str]]:
 
 
 def _default(attribute: AttributeSpec) -> str:
-    kind = attribute.type
-    if attribute.port != "inputs" or not kind.is_plain:
+    if not has_default(attribute):
         return ""
-    value = attribute.default
-    if isinstance(value, (float, np.ndarray)) and kind.dtype.kind == "f":
-        value = np.asarray(value, kind.dtype).astype(str).astype(float)  # 0.2, not the nearest float32 in full
-    return str(value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, tuple) else value)
+    value = shown_default(attribute)
+    return str(list(value) if isinstance(value, tuple) else value)
+
+
+def has_default(attribute: AttributeSpec) -> bool:
+    """True if an attribute has a default that says something: an input whose values USD can hold."""
+    return attribute.port == "inputs" and attribute.type.is_plain
+
+
+def shown_default(attribute: AttributeSpec) -> Any:
+    """Return a default as people write it: 0.2, where a float holds 0.20000000298."""
+    value, kind = attribute.default, attribute.type
+    if kind.is_numeric and kind.dtype in (np.float16, np.float32):
+        return np.asarray(value, kind.dtype).astype(str).astype(np.float64).tolist()
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _description(attribute: AttributeSpec) -> str:
