@@ -84,6 +84,10 @@ def test_a_frame_is_reached_over_all_frames_before_it(stage):
             assert player.get("/Counting/count.outputs:n").tolist() == [frame + 1]
         with pytest.raises(ValueError, match="there is no frame -1; the first one is 0"):
             player.seek(-1)
+        with pytest.raises(ValueError, match=r"there is no frame 2\.5; frames are whole numbers"):
+            player.seek(2.5)
+        with pytest.raises(ValueError, match="number of frames is below 0"):
+            player.play(-1)
 
 
 def test_a_set_input_is_no_longer_connected(stage):

@@ -131,10 +131,12 @@ class GraphPlayer:
         A frame that lies behind is reached by a `rewind`; the frame of now is not played again.
 
         Raises:
-            ValueError: The frame lies before the first one.
+            ValueError: The frame lies before the first one, or is no whole number.
             StageError: The stage cannot be read at a frame, or the player is closed.
             ConsentError: The stage has other code than before.
         """
+        if int(frame) != frame:
+            raise ValueError(f"there is no frame {frame}; frames are whole numbers")
         if frame < self._player.start:
             raise ValueError(f"there is no frame {frame}; the first one is {self._player.start}")
         if self.frame is not None and frame < self.frame:
