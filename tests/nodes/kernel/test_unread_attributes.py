@@ -28,6 +28,11 @@ def test_inputs_that_settings_of_the_node_name_are_read(make_scene, play):
     assert not warnings(make_scene, play, GOOD)
 
 
+def test_a_misspelt_setting_of_the_node_is_told_once(make_scene, play):
+    (told,) = warnings(make_scene, play, GOOD + "custom int inputs:substep = 4\n")
+    assert told.endswith("did you mean inputs:substeps?")
+
+
 def test_unread_attributes_are_told_once_with_what_was_meant(make_scene, play):
     wrong = "custom int inputs:y:lenght = 2\ncustom float[] state:z\ncustom float inputs:left:over = 1\n"
     found = warnings(make_scene, play, GOOD + wrong)

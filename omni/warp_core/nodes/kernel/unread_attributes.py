@@ -1,7 +1,7 @@
 """Attributes of a Kernel node that no kernel reads: misspelt, or left over from an older text.
 
 An attribute has a reader if it is a parameter, says something about one, or if `dimSource` or a token such as
-`inputs:x:length` names it.
+`inputs:x:length` names it. Misspelt settings of the node are told when the graph is loaded, and so not here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def unread(values: NodeValues, names: Collection[str]) -> Iterator[str]:
         port, _, name = attribute.get_name().partition(":")
         known = {"inputs": values.attributes.inputs, "state": values.attributes.states}.get(port, {})
         python_name = name.replace(":", "_")
-        is_read = python_name in named or python_name in names or is_companion(python_name, names)
+        is_told = port == "inputs" and bool(nearest(name, values.attributes.own))
+        is_read = is_told or python_name in named or python_name in names or is_companion(python_name, names)
         if attribute.is_dynamic() and python_name in known and not is_read:
             yield f"nothing reads {port}:{name}, as no parameter has this name{_meant(port, name, names)}"
 
