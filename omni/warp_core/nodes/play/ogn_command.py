@@ -67,8 +67,8 @@ def _results(file: node_folders.NodeFile, registry: node_registry.Registry, know
         return []  # told when it was added
     try:
         return list(node_tests.run_tests(file, registry)) if name in known else []
-    except OgnError as error:
-        return [node_tests.Result(str(file.path), "reading", list(error.problems))]
+    except OgnError:
+        return []  # told when the folder was added
 
 
 def _say(text: str) -> None:
