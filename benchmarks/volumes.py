@@ -36,7 +36,7 @@ def level_set(path: Path) -> None:
     near = (np.abs(distances) < BAND).any(axis=1)
     origins, number = leaf_origins(corners[near])
     distances = distances[near][np.argsort(number)].clip(-BAND, BAND).astype(np.float32)
-    leaves = Leaves(origins, np.abs(distances) < BAND, distances)
+    leaves = Leaves(origins, np.packbits(np.abs(distances) < BAND, axis=1, bitorder="little"), distances)
     build_grid(leaves, VALUE_TYPES[1], BAND, Placement(np.eye(3), np.zeros(3))).tofile(path)
 
 

@@ -29,5 +29,6 @@ NB_MODULE(_native, m) {
     wc::bind_dispatchers(m);
     wc::bind_threads(m);
     wc::bind_volume_files(m);
+    wc::bind_grids(m);
     wc::bind_xla(m);
 }

@@ -18,6 +18,7 @@
 #include "warp_core/accumulate.h"
 #include "warp_core/algorithms.h"
 #include "warp_core/context.h"
+#include "warp_core/grid_builder.h"
 #include "warp_core/wide_bvh.h"
 
 namespace {
@@ -215,6 +216,27 @@ void trees_of_meshes() {
     });
 }
 
+// The bytes of a grid of some hundred leaves, whose background is 1.
+std::vector<uint8_t> built_grid() {
+    constexpr wc::GridLayout layout{wc::LeafContent::Values, 4, 8, 64, 28, 32, 20, 270400, 8256, 33856, 1088, 2144, 96};
+    std::vector<wc::Voxel> voxels;
+    for (int32_t i = -400; i < 400; ++i) voxels.push_back({i * 7, i * i % 900, 40 - i});
+    wc::Blocks leaves = wc::find_blocks(voxels, wc::kLeafWidth);
+    std::vector<uint8_t> masks(wc::kMaskOfLeaf * leaves.origins.size()), background{0, 0, 128, 63};
+    wc::set_masks(voxels, leaves, masks);
+    wc::NodeTree tree(leaves.origins, {}, {});
+    std::vector<uint8_t> grid(static_cast<size_t>(tree.offsets(layout)[3]));
+    wc::write_grid(tree, layout, {masks, background, {}, {}, {}}, grid);
+    return grid;
+}
+
+void grids_of_voxels() {
+    wc::set_num_threads(1);
+    const std::vector<uint8_t> expected = built_grid();
+    wc::set_num_threads(4);
+    at_once([&](int) { check(built_grid() == expected, "the bytes of a grid"); });
+}
+
 struct Step {
     const char* name;
     void (*run)();
@@ -229,6 +251,7 @@ constexpr Step kSteps[] = {
     {"reports", reports_of_many_threads},
     {"algorithms", algorithms},
     {"trees of meshes", trees_of_meshes},
+    {"grids of voxels", grids_of_voxels},
 };
 constexpr int kRounds = 20;
 

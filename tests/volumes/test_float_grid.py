@@ -18,7 +18,7 @@ DOUBLE = VALUE_TYPES[2]
 def made(rng):
     """A grid of double with leaves, and tiles of all extents."""
     origins = np.int32([[0, 0, 0], [0, 8, 0], [4096, -128, 8]])
-    leaves = Leaves(origins, rng.random((3, 512)) < 0.5, rng.normal(size=(3, 512)))
+    leaves = Leaves(origins, rng.integers(0, 256, (3, 64), np.uint8), rng.normal(size=(3, 512)))
     places = np.int32([[0, 0, 8], [8, 0, 0], [128, 0, 0], [0, 4096, 0]])
     tiles = Tiles(places, np.int32([8, 8, 128, 4096]), np.array([0.1, 0.2, 1e300, -0.3]), np.array([1, 0, 1, 1], bool))
     placement = Placement(np.diag([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0]))

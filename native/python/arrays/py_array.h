@@ -51,6 +51,7 @@ void bind_exchange(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_range_locks(nb::module_& m);
 void bind_volume_files(nb::module_& m);
+void bind_grids(nb::module_& m);
 void bind_xla(nb::module_& m);
 
 }  // namespace wc

@@ -4,34 +4,13 @@
 
 #include <stdexcept>
 
-#include "arrays/buffers.h"
 #include "arrays/py_array.h"
 #include "gil.h"
+#include "volumes/byte_buffers.h"
 #include "warp_core/vdb_tree.h"
 
 namespace wc {
 namespace {
-
-struct ReadBuffer : BufferView {
-    explicit ReadBuffer(nb::handle object) : BufferView(object.ptr(), PyBUF_SIMPLE) {
-        if (!held) throw nb::python_error();
-    }
-    Bytes bytes() const { return {static_cast<const uint8_t*>(buf), static_cast<size_t>(len)}; }
-};
-
-struct WriteBuffer : BufferView {
-    explicit WriteBuffer(nb::handle object) : BufferView(object.ptr(), PyBUF_WRITABLE) {
-        if (!held) throw nb::python_error();
-    }
-    Room room() const { return {static_cast<uint8_t*>(buf), static_cast<size_t>(len)}; }
-};
-
-nb::bytes as_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
-
-template <class T>
-nb::bytes as_bytes(const std::vector<T>& items) {
-    return as_bytes(items.data(), items.size() * sizeof(T));
-}
 
 void decode(nb::handle chunk, nb::handle out) {
     ReadBuffer from(chunk);

@@ -13,10 +13,11 @@ from ..lang.types import F32, I32, Scalar, Type, Vec
 from ..lang.values.scalars import bool as boolean
 from ..lang.values.scalars import float32, float64, int16, int32, int64, uint8, uint32
 from ..lang.values.value_classes import vec3d, vec3f, vec3i, vec3ub, vec3us, vec4d, vec4f, vec4ub
-from .grid_builder import Leaves, Placement, leaf_origins
-from .layout import INDEX, LEAF_SIDE, LEAF_WIDTH, VALUE_TYPES, ValueType
+from .grid_builder import Leaves, Placement, leaf_origins, leaves_of_box, whole_masks
+from .layout import INDEX, LEAF_SIDE, VALUE_TYPES, ValueType
 
 _MOST = 2**30  # the farthest voxel from the origin
+_FAR = f"{{name}}: a point is not finite, or more than {_MOST} voxels from the origin"
 _CLASSES: dict[int, Any] = {
     1: float32, 2: float64, 3: int16, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 11: boolean, 12: vec4ub,
     17: vec4f, 18: vec4d, 24: vec3ub, 25: vec3us, 26: uint8,
@@ -98,12 +99,12 @@ def nearest_voxels(name: str, places: np.ndarray) -> np.ndarray:
     """Return the nearest voxels, int32, of places in index space. Raises ValueError if one is too far away."""
     rounded = np.floor(places + 0.5)
     if not (np.abs(rounded) <= _MOST).all():
-        raise FarAway(f"{name}: a point is not finite, or more than {_MOST} voxels from the origin")
+        raise FarAway(_FAR.format(name=name))
     return rounded.astype(np.int32)
 
 
-def points_as_voxels(name: str, points: array, placement: Placement, kept: np.ndarray) -> np.ndarray:
-    """Return the voxels of the points that are `kept`, int32 (n, 3). Points of a float type are in the world.
+def points_as_voxels(name: str, points: array, placement: Placement, kept: np.ndarray | None) -> np.ndarray:
+    """Return the voxels of the points that are `kept`, or of all, int32 (n, 3). Those of a float type are in the world.
 
     Raises:
         TypeError, ValueError: An array has another type or shape, or a point is too far away.
@@ -115,16 +116,23 @@ def points_as_voxels(name: str, points: array, placement: Placement, kept: np.nd
     if scalar not in (I32, F32) or points.shape[1:] != (() if is_vector else (3,)):
         text = "expected an array of vec3i or vec3f, or of int32 or float32 with 3 columns"
         raise TypeError(f"{name}: {text}, got {points._require_element().name} of shape {points.shape}")
-    rows = points.numpy().reshape(-1, 3)[kept]
+    rows = points.numpy().reshape(-1, 3)
+    if kept is not None:
+        rows = rows[kept]
     if scalar is F32:
-        rows = (rows - placement.translation) @ np.linalg.inv(placement.matrix).T
-    return nearest_voxels(name, rows.astype(float))
+        return nearest_voxels(name, (rows - placement.translation) @ np.linalg.inv(placement.matrix).T)
+    if rows.size and (rows.min() < -_MOST or rows.max() > _MOST):
+        raise FarAway(_FAR.format(name=name))
+    return rows
 
 
 def whole_leaves(voxels: np.ndarray) -> Leaves:
     """Return the leaves that hold voxels, with all their voxels active."""
-    origins, _ = leaf_origins(voxels)
-    return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool))
+    return _whole(leaf_origins(voxels)[0])
+
+
+def _whole(origins: np.ndarray, dense: np.ndarray | None = None) -> Leaves:
+    return Leaves(origins, whole_masks(len(origins)), dense=dense)
 
 
 def leaves_around(low: np.ndarray, high: np.ndarray, placement: Placement, in_world: bool) -> Leaves:
@@ -135,10 +143,7 @@ def leaves_around(low: np.ndarray, high: np.ndarray, placement: Placement, in_wo
     first, last = nearest_voxels("min, max", ends)
     if (first > last).any():
         raise ValueError(f"min, max: expected a box, got {low.tolist()} to {high.tolist()}")
-    axes = [
-        np.arange(a & -LEAF_WIDTH, b + 1, LEAF_WIDTH, dtype=np.int32) for a, b in zip(first.tolist(), last.tolist())
-    ]
-    return whole_leaves(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3))
+    return _whole(leaves_of_box(first.tolist(), last.tolist()))
 
 
 def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any, is_whole: bool = True) -> Leaves:
@@ -151,33 +156,25 @@ def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any, is_
     if values.ndim not in (3, 4) or values.shape[3:] != np.shape(background):
         text = "expected three dimensions, and a fourth one of 3 or 4 components for vectors"
         raise ValueError(f"ndarray: {text}, got shape {values.shape} for values of {value_type.name}")
-    counts = [-(-n // LEAF_SIDE) for n in values.shape[:3]]
-    padded = np.empty([n * LEAF_SIDE for n in counts] + list(values.shape[3:]), value_type.base)
-    padded[:] = background
-    own = padded[tuple(slice(n) for n in values.shape[:3])]
     with np.errstate(invalid="ignore", over="ignore"):
-        own[...] = values
+        own = values.astype(value_type.base, order="C", copy=False)
     if values.dtype.kind != "f" or own.dtype.kind != "f":  # doubles become floats as everywhere
         _require_equal(values, own, value_type)
-    active = np.full(padded.shape[:3], is_whole)
-    active[tuple(slice(n) for n in values.shape[:3])] = True
-    corners = np.stack(
-        np.meshgrid(*(np.arange(n, dtype=np.int32) * LEAF_WIDTH for n in counts), indexing="ij"), axis=-1
-    )
-    origins, number = leaf_origins(corners.reshape(-1, 3))
-    order = np.argsort(number)
-    return Leaves(origins, _by_leaf(active)[order], _by_leaf(padded)[order])
+    if not values.size:
+        return whole_leaves(np.zeros((0, 3), np.int32))
+    leaves = _whole(leaves_of_box([0, 0, 0], [n - 1 for n in values.shape[:3]]), own)
+    return leaves if is_whole else leaves._replace(masks=_masks_of_box(leaves.origins, values.shape[:3]))
 
 
-def _by_leaf(padded: np.ndarray) -> np.ndarray:
-    """Return an array of whole leaves with a row for each leaf."""
-    x, y, z = (n // LEAF_SIDE for n in padded.shape[:3])
-    blocks = padded.reshape(x, LEAF_SIDE, y, LEAF_SIDE, z, LEAF_SIDE, *padded.shape[3:])
-    return np.moveaxis(blocks, (2, 4), (1, 2)).reshape(x * y * z, LEAF_SIDE**3, *padded.shape[3:])
+def _masks_of_box(origins: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return masks of leaves whose active voxels are those below `shape`."""
+    x, y, z = (origins[:, axis, None] + np.arange(LEAF_SIDE) < shape[axis] for axis in range(3))
+    inside = x[:, :, None, None] & y[:, None, :, None] & z[:, None, None, :]
+    return np.packbits(inside.reshape(len(origins), -1), axis=1, bitorder="little")
 
 
 def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -> None:
-    if not np.array_equal(values, own):
+    if values.dtype != own.dtype and not np.array_equal(values, own):
         raise ValueError(
             f"ndarray: not all its {values.dtype} numbers are values of {value_type.name}, the type of bg_value; "
             "give a background of another type, such as bg_value=wp.int64(0) or wp.float64(0.0), or convert the array"

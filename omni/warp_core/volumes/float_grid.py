@@ -21,7 +21,7 @@ def as_float(grid: GridTree) -> np.ndarray:
     with np.errstate(over="ignore"):  # to infinity
         values, in_tiles = nodes["values"].astype(np.float32), tiles.values.astype(np.float32)
         background = np.float32(grid.root["background"])
-    leaves = Leaves(origins, unpack_mask(nodes["value_mask"]), values)
+    leaves = Leaves(origins, np.ascontiguousarray(nodes["value_mask"]), values)
     number = int(grid.header["grid_class"])
     tiles = tiles._replace(values=in_tiles)
     return build_grid(leaves, _FLOAT, background, placement_in(grid), grid.name, number, tiles)

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from .. import _native
 from ..arrays.array import array
 from ..arrays.factories import empty
+from ..arrays.layouts import byte_range
 from ..arrays.transfer import put
 from ..devices.device import Device
 from ..eager.addressed_memory import register
 from ..lang.values.scalars import uint8
+from .grid_builder import GridPlan, Placement
+from .grid_tree import GridTree, check_size
 from .layout import ALIGNMENT, GRID, offset_of
 
 _SIZE_AT = offset_of(GRID, "grid_size")
 
 
+def filled(write: Callable[[np.ndarray], None], count: int, dtype: Any, device: Device) -> array:
+    """Return an array that `write` fills, on the host for a GPU. Python code finds it by its address."""
+    memory = empty(count, dtype=dtype, device=device)
+    register(memory)
+    if device.is_cuda:
+        data = np.empty(count, memory._require_element().numpy)
+        write(data)
+        put(memory, data)
+    else:
+        _native.before_write(*byte_range(memory))
+        write(memory._numbers())
+    return memory
+
+
 def aligned(data: np.ndarray, device: Device) -> array:
-    """Return a copy of bytes on a device. It begins at a multiple of 32, where Python code finds it by its address."""
-    whole = empty(data.size + ALIGNMENT, dtype=uint8, device=device)
-    start = -whole.ptr % ALIGNMENT
-    memory = whole[start : start + data.size]
+    """Return a copy of the bytes of a grid on a device, as `filled` returns it. It begins at a multiple of 32."""
+    memory = empty(data.size, dtype=uint8, device=device)
+    assert memory.ptr % ALIGNMENT == 0
     put(memory, data)
     register(memory)
     return memory
+
+
+def build(plan: GridPlan, background: Any, placement: Placement, device: Device) -> tuple[array, GridTree]:
+    """Build a grid in memory of a device, as `aligned` returns it. Returns its tree, too."""
+    grids = []
+    memory = filled(lambda data: grids.append(plan.write(data, background, placement)), plan.size, uint8, device)
+    check_size(grids[0].header, plan.value_type, plan.size)
+    return memory, grids[0]
 
 
 def bytes_at(address: int, size: int, device: Device) -> np.ndarray:

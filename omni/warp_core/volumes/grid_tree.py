@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from .layout import (
     ALIGNMENT,
     BLIND,
@@ -116,8 +117,7 @@ def read_grid(data: np.ndarray) -> GridTree:
 def read_inner_nodes(data: np.ndarray, header: Any, value_type: ValueType) -> GridTree:
     """Check a grid buffer but for its leaves, and return it without them. `header` is from `read_header`."""
     data = data[: int(header["grid_size"])]
-    if data.size >= _MOST_PARTS * np.dtype(value_type.base).itemsize:
-        raise grid_error(header, 32, f"{data.size} bytes are too many for a grid of {value_type.name}")
+    check_size(header, value_type, data.size)
     layout = layout_of(value_type)
     tree = _part(data, TREE_OFFSET, TREE, 1, "TreeData")[0]
     root_offset = TREE_OFFSET + int(tree["node_offset"][3])
@@ -131,6 +131,12 @@ def read_inner_nodes(data: np.ndarray, header: Any, value_type: ValueType) -> Gr
     lower = _children(data, tree, 1, layout.lower, upper, UPPER_SIDE, LOWER_WIDTH)
     leaf = Level(np.zeros(0, layout.leaf), *[np.zeros(0, np.int64)] * 3)
     return GridTree(data, header, value_type, layout, tree, root_offset, root, tiles, origins, upper, lower, leaf)
+
+
+def check_size(header: Any, value_type: ValueType, size: int) -> None:
+    """Raise GridError if lookups cannot count the words of a grid."""
+    if size >= _MOST_PARTS * np.dtype(value_type.base).itemsize:
+        raise grid_error(header, 32, f"{size} bytes are too many for a grid of {value_type.name}")
 
 
 def _leaves(grid: GridTree) -> Level:
@@ -161,8 +167,13 @@ def voxels_of(grid: GridTree) -> np.ndarray:
 def count_voxels(grid: GridTree) -> int:
     """Return the number of voxels that a grid counts."""
     if grid.value_type.counts_active:
-        return int(unpack_mask(grid.leaf.reached["value_mask"]).sum())
+        return count_bits(grid.leaf.reached["value_mask"])
     return LEAF_SIDE**3 * len(grid.leaf.offsets)
+
+
+def count_bits(masks: np.ndarray) -> int:
+    """Return how many bits of masks are set."""
+    return _native.count_bits(np.ascontiguousarray(masks))
 
 
 def prefix_sums(masks: np.ndarray) -> np.ndarray:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
+
 ALIGNMENT = 32  # of every part of a buffer
 MAGICS = (0x304244566F6E614E, 0x314244566F6E614E)  # "NanoVDB0", "NanoVDB1"
 MAJOR_VERSION = 32
@@ -223,6 +225,32 @@ def layout_of(value_type: ValueType) -> Layout:
     )
     upper, lower = (_inner(side**3, value_type) for side in (UPPER_SIDE, LOWER_SIDE))
     return Layout(root, tile, upper, lower, _leaf(value_type))
+
+
+@cache
+def native_layout(value_type: ValueType) -> _native.GridLayout:
+    """Return what native code knows of the records of a grid of these values."""
+    root, tile, upper, lower, leaf = layout_of(value_type)
+    content = "mask"  # and nothing for codes, which are not made of values
+    if value_type.is_index:
+        content = "active indices" if value_type.counts_active else "indices"
+    elif value_type.bits in (None, 1):
+        content = "values" if value_type.bits is None else "bits"
+    return _native.GridLayout(
+        content,
+        value=value_type.size,
+        entry=lower["table"].base.itemsize,
+        root=root.itemsize,
+        background=offset_of(root, "background"),
+        tile=tile.itemsize,
+        tile_value=offset_of(tile, "value"),
+        upper=upper.itemsize,
+        upper_table=offset_of(upper, "table"),
+        lower=lower.itemsize,
+        lower_table=offset_of(lower, "table"),
+        leaf=leaf.itemsize,
+        leaf_values=offset_of(leaf, "values" if "values" in (leaf.names or ()) else "value_mask"),
+    )
 
 
 def _statistics(offset: int, value_type: ValueType) -> tuple[dict[str, tuple[int, Any]], int]:

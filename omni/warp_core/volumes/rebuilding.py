@@ -9,13 +9,16 @@ import numpy as np
 from ..algo.argument_checks import element_type, integer, require_arrays
 from ..arrays.array import array
 from ..lang.types import I32, U32
-from .grid_builder import Leaves, blocks
+from .allocation import FarAway, points_as_voxels, whole_leaves
+from .grid_builder import GridPlan, Placement, leaves_of_voxels
+from .grid_tree import count_bits
 from .info import RebuildInfo
-from .layout import LEAF_SIDE, LOWER_WIDTH, UPPER_WIDTH
+from .layout import LEAF_SIDE, ValueType
 
 SUCCESS, LEAVES, LOWER, UPPER, VOXELS, INVALID = 0, 1, 2, 4, 8, 16
 NOT_REBUILDABLE = RebuildInfo(None, 0, 0, 0, 0)
 _MOST = 2**31 - 1
+_NO_VOXELS = np.zeros((0, 3), np.int32)
 
 
 def room_for_tiles(count: int, leaves: int | None, lower: int | None, upper: int | None) -> RebuildInfo:
@@ -38,16 +41,40 @@ def room_for_voxels(
     )
 
 
-def status_of(leaves: Leaves, room: RebuildInfo) -> int:
-    """Return what of a tree does not fit in the room, as the sum of status codes."""
-    lower, _ = blocks(leaves.origins, LOWER_WIDTH)
-    upper, _ = blocks(lower, UPPER_WIDTH)
-    status = LEAVES * (len(leaves.origins) > room.max_leaf_node_count)
-    status += LOWER * (len(lower) > room.max_lower_node_count) + UPPER * (len(upper) > room.max_upper_node_count)
-    return status + VOXELS * (int(leaves.masks.sum()) > room.max_voxel_count)
+def plan_around(
+    points: array, placement: Placement, value_type: ValueType, room: RebuildInfo, status: Any, point_mask: Any
+) -> tuple[int, GridPlan]:
+    """Plan a grid around points.
+
+    Returns:
+        Whether the points have room, as the sum of status codes, and the grid: an empty one if not.
+
+    Raises:
+        TypeError, ValueError: An array has another type or shape, or a point is too far away and there is no `status`.
+    """
+    _check_status(status)
+    name = "tile_points" if room.kind == "tiles" else "voxel_points"
+    require_arrays(**{name: points})
+    nothing = GridPlan(leaves_of_voxels(_NO_VOXELS), value_type)
+    try:
+        voxels = points_as_voxels(name, points, placement, _kept(point_mask, points.shape[0]))
+    except FarAway:
+        if status is None:
+            raise
+        return INVALID, nothing
+    plan = GridPlan(whole_leaves(voxels) if room.kind == "tiles" else leaves_of_voxels(voxels), value_type)
+    code = _status_of(plan, room)
+    return code, plan if code == SUCCESS else nothing
 
 
-def check_status(status: Any) -> None:
+def _status_of(plan: GridPlan, room: RebuildInfo) -> int:
+    status = LEAVES * (len(plan.leaves.origins) > room.max_leaf_node_count)
+    status += LOWER * (len(plan.lower) > room.max_lower_node_count)
+    status += UPPER * (len(plan.upper) > room.max_upper_node_count)
+    return status + VOXELS * (count_bits(plan.leaves.masks) > room.max_voxel_count)
+
+
+def _check_status(status: Any) -> None:
     """Raise TypeError, ValueError unless `status` is None or an array of one uint32."""
     if status is None:
         return
@@ -56,10 +83,10 @@ def check_status(status: Any) -> None:
         raise TypeError(f"status: expected an array of one uint32, got shape {status.shape}")
 
 
-def is_kept(point_mask: Any, count: int) -> np.ndarray:
-    """Return which points count, as a mask of int32 says. Raises TypeError, ValueError."""
+def _kept(point_mask: Any, count: int) -> np.ndarray | None:
+    """Which points count, as a mask of int32 says; None if all do. Raises TypeError, ValueError."""
     if point_mask is None:
-        return np.ones(count, bool)
+        return None
     require_arrays(point_mask=point_mask)
     if element_type(point_mask) is not I32 or point_mask.shape != (count,):
         raise TypeError(f"point_mask: expected {count} elements of int32, got shape {point_mask.shape}")

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .file_cursor import Source, opened
-from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, with_feature
-from .layout import CLASS_TOPOLOGY, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
+from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, whole_masks, with_feature
+from .grid_tree import unpack_mask
+from .layout import CLASS_TOPOLOGY, LEAF_SIDE, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import read_grids, write_grids
 from .vdb_file import list_vdb, read_vdb
 from .vdb_grid import GRID_CLASSES, VdbGrid
@@ -61,12 +62,10 @@ def index_buffer_of(grid: VdbGrid) -> np.ndarray:
             "number one by one: load the grid with its values"
         )
     tiles = np.flatnonzero(grid.tile_active)
-    whole = np.full((len(tiles), grid.leaf_masks.shape[1]), 255, np.uint8)
-    origins, masks, order = _sorted_leaves(
-        np.concatenate([grid.leaf_origins, grid.tile_origins[tiles]]), np.concatenate([grid.leaf_masks, whole])
-    )
-    in_tiles = np.repeat(grid.tile_values[tiles, None], masks.shape[1], axis=1)
-    values = np.concatenate([grid.leaf_values, in_tiles])[order][masks]
+    all_masks = np.concatenate([grid.leaf_masks, whole_masks(len(tiles))])
+    origins, masks, order = _sorted_leaves(np.concatenate([grid.leaf_origins, grid.tile_origins[tiles]]), all_masks)
+    in_tiles = np.repeat(grid.tile_values[tiles, None], LEAF_SIDE**3, axis=1)
+    values = np.concatenate([grid.leaf_values, in_tiles])[order][unpack_mask(masks)]
     data = build_grid(Leaves(origins, masks), VALUE_TYPES[ON_INDEX], 0, _placement(grid), grid.name)
     element = value_type if value_type.bits is None else _BY_NAME["uint8"]
     return with_feature(data, grid.name, element.number, _values(values, element))
@@ -77,7 +76,7 @@ def _sorted_leaves(origins: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, 
     found, place = leaf_origins(origins)
     order = np.empty(len(place), np.int64)
     order[place] = np.arange(len(place))
-    return found, np.unpackbits(masks[order], axis=1, bitorder="little").view(bool), order
+    return found, masks[order], order
 
 
 def _placement(grid: VdbGrid) -> Placement:

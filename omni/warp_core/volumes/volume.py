@@ -19,7 +19,6 @@ from ..arrays.layouts import byte_range
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture
-from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.annotations import Structure
 from ..lang.values.scalars import int32, uint64
@@ -29,23 +28,20 @@ from ..lib.volumes.volume_data import VolumeData
 from ..tape import structures
 from . import derivatives, info, rebuilding
 from .allocation import (
-    FarAway,
     background_of,
     dense_leaves,
     dtype_of,
     leaves_around,
     placement_of,
-    points_as_voxels,
     rows_as_array,
     vector,
-    whole_leaves,
 )
-from .cells import cells_of
+from .cells import cells_of, write_cells
 from .description import describe
 from .features import TYPE_NAMES, feature_dtype
-from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
+from .grid_builder import GridPlan, Placement
 from .grid_files import grid_bytes, source_of
-from .grid_memory import aligned, bytes_at, host_view
+from .grid_memory import aligned, build, bytes_at, filled, host_view
 from .grid_tree import GridTree, count_voxels, read_grid, read_header, voxels_of
 from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
@@ -56,7 +52,7 @@ from .voxel_values import values_in, values_of
 
 __all__ = ["Volume"]
 
-_NO_VOXELS = np.zeros((0, 3), np.int32)
+_NOTHING = np.zeros(0, np.uint8)
 _VEC3: Any = vec3f
 _MAT33: Any = mat33f
 
@@ -125,33 +121,31 @@ class Volume(Structure):
         return volume
 
     def _load(self, data: np.ndarray, device: Device) -> None:
-        if device.is_cuda:
-            capture.refuse("making a wp.Volume", device)
-        self.device = device
+        _refuse_capture(device)
+        first = with_equal_leaves(data)
+        memory = aligned(first[: int(read_header(first)["grid_size"])], device)
+        grid = read_grid(host_view(memory))
+        self._open(memory, grid, data[int(read_header(data)["grid_size"]) :])
+
+    def _open(self, memory: Array, grid: GridTree, behind: np.ndarray) -> None:
+        """Become a volume of a grid buffer. Other grids are `behind` it."""
+        self.device = memory.device
         self._room = rebuilding.NOT_REBUILDABLE
         self._values: Array | None = None
-        first = with_equal_leaves(data)
-        memory, grid = self._copied(first[: int(read_header(first)["grid_size"])])
-        self._behind = data[int(read_header(data)["grid_size"]) :]
-        self._place, number = _descriptors(device).take(self)
+        self._behind = behind
+        self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
         weakref.finalize(self, _native.forget_structure_memory, number)
-        structures.register(self, self._place, ("words", "cells"), _descriptors(device).take, ("values",))
+        structures.register(self, self._place, ("words", "cells"), _descriptors(self.device).take, ("values",))
         self._publish(memory, grid)
-
-    def _copied(self, data: np.ndarray) -> tuple[Array, GridTree]:
-        """Return a copy of a grid buffer in memory of the device, and its tree. Raises GridError."""
-        memory = aligned(data, self.device)
-        return memory, read_grid(host_view(memory))
 
     def _publish(self, memory: Array, grid: GridTree) -> None:
         """Let the id stand for a grid buffer."""
         structures.note_build(self)
         cells = cells_of(grid)
-        places = array(cells.places.ravel(), dtype=int32, device=self.device)
-        register(places)
+        places = filled(lambda data: write_cells(grid, cells, data), cells.size, int32, self.device)
         descriptor = describe(self.id, grid, cells, memory.ptr, places.ptr)
-        _descriptors(self.device).write(self._place, descriptor._wc_pack())
+        _descriptors(self.device).write(self._place, descriptor)
         values = values_in(memory, grid)
         if values is not None:
             if self.requires_grad:
@@ -303,7 +297,7 @@ class Volume(Structure):
         values = np.asarray(ndarray)
         value_type, background = background_of(bg_value, values.shape[3:])
         leaves = dense_leaves(values, value_type, background)
-        volume = cls._made(leaves, value_type, background, placement_of(voxel_size, min_world), device)
+        volume = cls._made(GridPlan(leaves, value_type), background, placement_of(voxel_size, min_world), device)
         if isinstance(ndarray, Array):
             derivatives.from_array(volume, ndarray)
         return volume
@@ -342,7 +336,7 @@ class Volume(Structure):
         value_type, background = background_of(bg_value)
         placement = placement_of(voxel_size, translation)
         leaves = leaves_around(vector("min", min), vector("max", max), placement, points_in_world_space)
-        return cls._made(leaves, value_type, background, placement, device)
+        return cls._made(GridPlan(leaves, value_type), background, placement, device)
 
     @classmethod
     def allocate_by_tiles(
@@ -394,8 +388,7 @@ class Volume(Structure):
         placement = placement_of(voxel_size, translation, transform)
         room = rebuilding.room_for_tiles(tile_points.size, max_tiles, max_lower_nodes, max_upper_nodes)
         asked = rebuildable or any(n is not None for n in (max_tiles, max_lower_nodes, max_upper_nodes))
-        empty_volume = cls._made(whole_leaves(_NO_VOXELS), value_type, background, placement, device)
-        return empty_volume._filled(tile_points, room, asked, status, point_mask)
+        return cls._around(tile_points, value_type, background, placement, device, room, asked, status, point_mask)
 
     @classmethod
     def allocate_by_voxels(
@@ -447,25 +440,37 @@ class Volume(Structure):
         given = (max_active_voxels, max_leaf_nodes, max_lower_nodes, max_upper_nodes)
         room = rebuilding.room_for_voxels(voxel_points.size, *given)
         asked = rebuildable or any(n is not None for n in given)
-        empty_volume = cls._made(whole_leaves(_NO_VOXELS), VALUE_TYPES[ON_INDEX], 0, placement, device)
-        return empty_volume._filled(voxel_points, room, asked, status, point_mask)
+        value_type = VALUE_TYPES[ON_INDEX]
+        return cls._around(voxel_points, value_type, 0, placement, device, room, asked, status, point_mask)
 
     @classmethod
-    def _made(cls, leaves: Leaves, value_type: ValueType, background: Any, placement: Placement, device: Any) -> Volume:
-        return cls._of(build_grid(leaves, value_type, background, placement), device)
+    def _made(cls, plan: GridPlan, background: Any, placement: Placement, device: Any) -> Volume:
+        where = get_device(device)
+        _refuse_capture(where)
+        volume = cls.__new__(cls)
+        volume._open(*build(plan, background, placement, where), _NOTHING)
+        return volume
 
-    def _filled(
-        self,
+    @classmethod
+    def _around(
+        cls,
         points: Array,
+        value_type: ValueType,
+        background: Any,
+        placement: Placement,
+        device: Any,
         room: info.RebuildInfo,
         is_rebuildable: bool,
         status: Array | None,
         point_mask: Array | None,
     ) -> Volume:
-        self._put_points(points, room, status, point_mask)
+        _refuse_capture(get_device(device))
+        code, plan = rebuilding.plan_around(points, placement, value_type, room, status, point_mask)
+        rebuilding.report(code, status, room)
+        volume = cls._made(plan, background, placement, device)
         if is_rebuildable:
-            self._room = room
-        return self
+            volume._room = room
+        return volume
 
     def rebuild(self, points: Array, status: Array | None = None, point_mask: Array | None = None) -> Array | None:
         """Put other leaves or voxels in place of those of the volume, which keeps its id.
@@ -496,30 +501,13 @@ class Volume(Structure):
         if not self.is_rebuildable:
             raise RuntimeError("wp.Volume.rebuild: pass rebuildable=True to the function that makes the volume")
         capture.refuse("wp.Volume.rebuild")
-        self._put_points(points, self._room, status, point_mask)
-        return status
-
-    def _put_points(
-        self, points: Array, room: info.RebuildInfo, status: Array | None, point_mask: Array | None
-    ) -> None:
-        rebuilding.check_status(status)
-        name = "tile_points" if room.kind == "tiles" else "voxel_points"
-        require_arrays(**{name: points})
         spot = self._grid.header["map"]
         placement = Placement(spot["mat_d"], spot["vec_d"])
-        try:
-            voxels = points_as_voxels(name, points, placement, rebuilding.is_kept(point_mask, points.shape[0]))
-        except FarAway:
-            if status is None:
-                raise
-            rebuilding.report(rebuilding.INVALID, status, room)
-            return
-        leaves = whole_leaves(voxels) if room.kind == "tiles" else leaves_of_voxels(voxels, None, 0)
-        code = rebuilding.status_of(leaves, room)
+        code, plan = rebuilding.plan_around(points, placement, self._grid.value_type, self._room, status, point_mask)
         if code == rebuilding.SUCCESS:
-            built = build_grid(leaves, self._grid.value_type, self._grid.root["background"], placement)
-            self._publish(*self._copied(built))
-        rebuilding.report(code, status, room)
+            self._publish(*build(plan, self._grid.root["background"], placement, self.device))
+        rebuilding.report(code, status, self._room)
+        return status
 
     @property
     def is_rebuildable(self) -> bool:
@@ -787,6 +775,11 @@ class Volume(Structure):
         if not 0 <= number < len(found):
             raise IndexError(f"feature_index: {number}, but the grid carries {len(found)} arrays")
         return found[number]
+
+
+def _refuse_capture(device: Device) -> None:
+    if device.is_cuda:
+        capture.refuse("making a wp.Volume", device)
 
 
 @cache
