@@ -117,14 +117,14 @@ class CommitOrder {
 };
 
 // Bytes [low, high) of memory.
-struct Bytes {
+struct ByteRange {
     uintptr_t low, high;
-    bool meets(const Bytes& other) const { return low < other.high && other.low < high; }
+    bool meets(const ByteRange& other) const { return low < other.high && other.low < high; }
 };
 
 // What a launch adds to: `alone` without atomic instructions, so that no other launch may add there meanwhile.
 struct WriteSet {
-    std::vector<Bytes> alone, atomic;
+    std::vector<ByteRange> alone, atomic;
     bool meets(const WriteSet& other) const;
 };
 

@@ -16,7 +16,7 @@ namespace wc {
 
 // Integers of `width` bytes. `whole`: they are whole numbers of them apart. `dense`: nothing else lies among them.
 struct PrivatizedTarget {
-    Bytes bytes;
+    ByteRange bytes;
     int width;
     bool whole, dense;
 };

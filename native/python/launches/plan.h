@@ -71,7 +71,7 @@ struct ArrayAt {
     int64_t itemsize;
     bool gradient;
 
-    Bytes bytes(const std::byte* block) const;
+    ByteRange bytes(const std::byte* block) const;
     bool operator==(const ArrayAt&) const = default;
 };
 

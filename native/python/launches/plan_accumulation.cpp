@@ -9,7 +9,7 @@
 
 namespace wc {
 
-Bytes ArrayAt::bytes(const std::byte* block) const {
+ByteRange ArrayAt::bytes(const std::byte* block) const {
     wc_array array;
     std::memcpy(&array, block + offset, sizeof array);
     auto low = reinterpret_cast<uintptr_t>(gradient ? array.grad : array.data);
@@ -68,7 +68,7 @@ bool Accumulation::apart(const std::byte* block) const {
 
 WriteSet Accumulation::targets(const std::byte* block, bool overlap) const {
     WriteSet t;
-    std::vector<Bytes>& plain = overlap ? t.atomic : t.alone;
+    std::vector<ByteRange>& plain = overlap ? t.atomic : t.alone;
     for (const ArrayAt& a : logged) plain.push_back(a.bytes(block));
     for (const Privatized& p : privatized) plain.push_back(p.array.bytes(block));
     for (const ArrayAt& a : demoted) plain.push_back(a.bytes(block));
@@ -112,7 +112,7 @@ std::vector<PrivatizedTarget> Accumulation::privatized_targets(const std::byte* 
     std::vector<PrivatizedTarget> found;
     for (const Privatized& p : privatized) {
         wc_array a = array_at(p.array, block);
-        Bytes bytes = p.array.bytes(block);
+        ByteRange bytes = p.array.bytes(block);
         int64_t size = p.array.itemsize;
         bool whole = std::all_of(a.strides, a.strides + p.array.ndim, [&](int64_t s) { return s % p.width == 0; });
         for (int k = 0; k < p.array.ndim; ++k) size *= a.shape[k];

@@ -10,7 +10,7 @@ namespace {
 
 // Memory that a `with` block adds to.
 struct Reservation {
-    Bytes range;
+    ByteRange range;
     std::unique_ptr<RangeLock> lock;
 };
 

@@ -214,9 +214,9 @@ void CommitOrder::pass(std::unique_lock<std::mutex>& lock) {
 
 namespace {
 
-bool any_meets(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
-    return std::any_of(a.begin(), a.end(), [&](const Bytes& x) {
-        return std::any_of(b.begin(), b.end(), [&](const Bytes& y) { return x.meets(y); });
+bool any_meets(const std::vector<ByteRange>& a, const std::vector<ByteRange>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const ByteRange& x) {
+        return std::any_of(b.begin(), b.end(), [&](const ByteRange& y) { return x.meets(y); });
     });
 }
 

@@ -90,7 +90,7 @@ const int64_t* Privatization::deltas(const Copies* copies) { return copies->delt
 std::unique_ptr<Privatization::Copies> Privatization::make() const {
     auto made = std::make_unique<Copies>();
     for (size_t i = 0; i < targets_.size(); ++i) {
-        const Bytes& array = targets_[i].bytes;
+        const ByteRange& array = targets_[i].bytes;
         made->pages.emplace_back(array.high - array.low);
         if (!made->pages.back().there()) return nullptr;
         uintptr_t copy = made->pages.back().first() + array.low % page_size();
