@@ -369,6 +369,9 @@ def radix_sort_pairs(keys: ArrayBase, values: ArrayBase, count: int, begin_bit: 
     of types that do not fit. They run in parallel, and without the GIL unless that costs more than it gives.
     """
 
+def sort_into_buckets(keys: ArrayBase, order: ArrayBase, count: int, starts: ArrayBase) -> None:
+    """Write the numbers of items in the order of their keys, and where each key begins there; arrays as above."""
+
 def segmented_sort_pairs(
     keys: ArrayBase, values: ArrayBase, count: int, begins: ArrayBase, ends: ArrayBase | None
 ) -> None:

@@ -18,6 +18,11 @@ namespace wc {
 void radix_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count, int begin_bit,
                       int end_bit);
 
+// The numbers of n items in the order of their keys, which are buckets in [0, buckets); items of one bucket stay in
+// order. `starts` gets the place in `order` where each bucket begins. Keys and order have 2 * n elements, of which the
+// upper half is scratch.
+void sort_into_buckets(int32_t* keys, int32_t* order, int64_t n, int32_t* starts, int64_t buckets);
+
 struct Segment {
     int64_t begin, end;
 };

@@ -1,5 +1,6 @@
 // The algorithms on arrays. Python checks what users pass (omni/warp_core/algo); the checks here keep memory safe
 // whoever calls.
+#include <algorithm>
 #include <stdexcept>
 
 #include "arrays/py_array.h"
@@ -48,6 +49,22 @@ void sort(const PyArray& keys, const PyArray& values, int64_t count, int begin_b
     run(bytes(keys), [&] {
         radix_sort_pairs(key, keys.view.data, type_of(values).itemsize, values.view.data, count, begin_bit, end_bit);
     });
+}
+
+int32_t* integers(const PyArray& a) {
+    require(type_of(a).scalar == Scalar{Kind::Int, 4}, "the arrays must be of int32");
+    return static_cast<int32_t*>(a.view.data);
+}
+
+void sort_buckets(const PyArray& keys, const PyArray& order, int64_t count, const PyArray& starts) {
+    require_pairs(keys, order, count);
+    require_room(starts, 1);
+    int32_t *key = integers(keys), *places = integers(order), *begins = integers(starts);
+    uint32_t most = 0;
+    for (int64_t i = 0; i < count; ++i) most = std::max(most, static_cast<uint32_t>(key[i]));
+    require(starts.size <= INT32_MAX && most < starts.size, "a key is the number of no bucket");
+    for (const PyArray* a : {&keys, &order, &starts}) before_write(*a);
+    run(bytes(keys) + bytes(starts), [&] { sort_into_buckets(key, places, count, begins, starts.size); });
 }
 
 std::vector<Segment> segments_of(const Array& begins, const Array& ends, int64_t count) {
@@ -163,6 +180,7 @@ void bind_algorithms(nb::module_& m) {
           nb::arg("end_bit"));
     m.def("segmented_sort_pairs", &sort_segments, nb::arg("keys"), nb::arg("values"), nb::arg("count"),
           nb::arg("begins"), nb::arg("ends").none());
+    m.def("sort_into_buckets", &sort_buckets, nb::arg("keys"), nb::arg("order"), nb::arg("count"), nb::arg("starts"));
     m.def(
         "check_segments",
         [](int64_t count, const PyArray& begins, const PyArray& ends) {

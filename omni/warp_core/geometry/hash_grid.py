@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import tid
+from .. import _native, tid
 from ..algo.argument_checks import check_count, element_type, integer, require_elements
 from ..algo.sort import radix_sort_pairs
 from ..arrays.array import array, array1d
@@ -286,7 +286,8 @@ class HashGrid(Structure):
                 if self._coordinates:
                     put = _put_in_order(element_type(points))
                     launch(put, n, [points, self._ids, *self._coordinates], device=self.device)
-            self._find_starts(n)
+            else:
+                self._starts.zero_()
             groups_at = 0 if groups is None else self._groups.ptr
             coordinates_at = [a.ptr for a in self._coordinates] or [0, 0, 0]
             tables = self._starts.ptr, self._ids.ptr, groups_at, *coordinates_at
@@ -299,14 +300,20 @@ class HashGrid(Structure):
             self._published = (self._ids, self._groups, *self._coordinates)
 
     def _sort(self, n: int, groups: array | None) -> None:
-        """Sort the points by cell, and those of a cell by group."""
+        """Sort the points by cell, and those of a cell by group. Find where the points of each cell begin."""
         bits = self._num_cells.bit_length()
-        if groups is None:
+        if groups is not None:
+            launch(_join_keys, n, [self._cells, groups, self._keys], device=self.device)
+            radix_sort_pairs(self._keys, self._ids, n, 0, 32 + bits)
+            launch(_split_keys, n, [self._keys, self._cells, self._groups], device=self.device)
+        elif self.device.is_cuda:
             radix_sort_pairs(self._cells, self._ids, n, 0, bits)
+        else:
+            written = [self._cells, self._ids, self._starts]
+            given = self._cells, self._ids, n, self._starts
+            capture.call(_native.sort_into_buckets, *given, label=f"sort {n} points by cell", writes=written)
             return
-        launch(_join_keys, n, [self._cells, groups, self._keys], device=self.device)
-        radix_sort_pairs(self._keys, self._ids, n, 0, 32 + bits)
-        launch(_split_keys, n, [self._keys, self._cells, self._groups], device=self.device)
+        self._find_starts(n)
 
     def _find_starts(self, num_points: int) -> None:
         """Find where the points of each cell begin. On a GPU no thread may have many empty cells to fill."""
