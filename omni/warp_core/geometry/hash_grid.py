@@ -1,7 +1,9 @@
 """Hash grids: which points lie near a place. Layout and queries are in lib/geometry/hash_grid_queries.py.
 
 A build computes the cell of each point, sorts the points by cell and then by group, looks where each cell begins, and
-writes the coordinates in that order. The sort is stable, so results do not depend on the number of threads.
+writes the coordinates in that order. The sort is stable, so results do not depend on the number of threads. On CPUs
+native code counts the points of each cell, which gives the places of cells and of points at once
+(native/src/algo/bucket_sort.cpp).
 """
 
 from __future__ import annotations
