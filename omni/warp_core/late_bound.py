@@ -36,6 +36,7 @@ ROWS = {
     "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),
     "matrix_product": ("algo.matmul", "product"),
+    "sparse_added": ("sparse.combination", "added"),
     "sparse_axpy": ("sparse.combination", "bsr_axpy"),
     "sparse_copy": ("sparse.combination", "bsr_copy"),
     "sparse_mm": ("sparse.matrix_product", "bsr_mm"),

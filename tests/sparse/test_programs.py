@@ -71,8 +71,13 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def programs():
+    before = list(sys.meta_path), set(sys.modules)
     as_warp.install()
-    return importlib.import_module("tests.sparse.programs")
+    yield importlib.import_module("tests.sparse.programs")
+    sys.meta_path[:] = before[0]
+    for name in set(sys.modules) - before[1]:
+        if name.partition(".")[0] == "warp":
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -157,16 +157,30 @@ def bsr_axpy(
         return y
     if chosen == "masked":
         return _add_masked(added, y, beta)
-    with observers.NotRecording():
-        pattern, x_blocks, y_blocks = _united(source.matrix, y)
-    old = clone(y.values)  # what is installed may lie in the same memory
-    with observers.NotRecording():
-        links = install(y, pattern, chosen, source.matrix.requires_grad)
-    shape, number = y.block_shape, y.scalar_type
-    values = [block_numbers(v, shape) for v in (source.matrix.values, old)]
-    inputs = [links, x_blocks, y_blocks, *values, number(added.scale), number(beta), block_numbers(y.values, shape)]
-    launch(combine_blocks, (y.nnz, *shape), inputs, device=y.device)
+    _combine(added, Operand(y, beta), y, chosen)
     return y
+
+
+def added(x: Any, y: Any, sign: float) -> BsrMatrix:
+    """Return `x + sign * y` as a new matrix."""
+    a, b = operand(x), operand(y)
+    _check_like(b.matrix, a.matrix)
+    made = new_matrix(a.matrix.nrow, a.matrix.ncol, a.matrix.dtype, a.matrix.device, 0)
+    _combine(Operand(b.matrix, sign * b.scale), a, made, "compact")
+    return made
+
+
+def _combine(x: Operand, y: Operand, dest: BsrMatrix, topology: str) -> None:
+    """Write the sum of two matrices, of which `y` may be the destination."""
+    with observers.NotRecording():
+        pattern, x_blocks, y_blocks = _united(x.matrix, y.matrix)
+    old = clone(y.matrix.values) if y.matrix is dest else y.matrix.values  # the result may lie in the same memory
+    with observers.NotRecording():
+        links = install(dest, pattern, topology, x.matrix.requires_grad or y.matrix.requires_grad)
+    shape, number = dest.block_shape, dest.scalar_type
+    values = [block_numbers(v, shape) for v in (x.matrix.values, old)]
+    inputs = [links, x_blocks, y_blocks, *values, number(x.scale), number(y.scale), block_numbers(dest.values, shape)]
+    launch(combine_blocks, (dest.nnz, *shape), inputs, device=dest.device)
 
 
 def _check_like(x: BsrMatrix, y: BsrMatrix) -> None:

@@ -47,10 +47,10 @@ class _Operators:
         return scaled(self, 1.0 / float(divisor))
 
     def __add__(self, other: Any) -> BsrMatrix:
-        return late("sparse_axpy")(other, late("sparse_copy")(self))
+        return late("sparse_added")(self, other, 1.0)
 
     def __sub__(self, other: Any) -> BsrMatrix:
-        return late("sparse_axpy")(other, late("sparse_copy")(self), -1.0)
+        return late("sparse_added")(self, other, -1.0)
 
     def __matmul__(self, other: Any) -> Any:
         return late("sparse_mv" if isinstance(other, array) else "sparse_mm")(self, other)
