@@ -28,6 +28,8 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         "tests/autodiff/test_gradient_table.py",
         *(f"tests/launches/test_{name}.py" for name in ("launch", "kernel_errors")),
         "tests/geometry",
+        "tests/sparse/test_topologies.py",
+        "tests/optim/test_linear.py::test_checks_on_the_device_and_captured_solves",
         *(
             f"tests/volumes/test_volume.py::{name}"
             for name in ("test_lookups[far apart]", "test_samples[cluster]", "test_values_in_an_array", "TestRebuild")
