@@ -189,6 +189,8 @@ def test_inverses_of_diagonals_and_blocks(device):
     ):
         with pytest.raises(ValueError, match=text):
             linear.preconditioner(wrong[1], wrong[0])
+    with pytest.raises(AttributeError, match="no 'FSAI' yet"):
+        _ = linear.FSAI
     with pytest.raises(ValueError, match="BsrMatrix"):
         linear.preconditioner(wp.zeros((2, 2)), "block_jacobi_direct")
 

@@ -6,7 +6,7 @@ Public names are loaded when they are first used, as they load kernels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...optional_names import loader
 
@@ -33,7 +33,13 @@ _HOMES = {
     "stabilized": "BiCGSTAB bicgstab",
 }
 __all__ = [name for names in _HOMES.values() for name in names.split()]
-__getattr__ = loader(__name__, _HOMES, globals())
+_load = loader(__name__, _HOMES, globals())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "FSAI":
+        raise AttributeError("wp.optim.linear has no 'FSAI' yet; take preconditioner(A, 'block_jacobi_direct')")
+    return _load(name)
 
 
 def __dir__() -> list[str]:
