@@ -1,5 +1,8 @@
 """Ids of structures: each function takes those of its own kind alone."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -77,3 +80,18 @@ def test_ids_of_other_kinds_are_errors(kernel, kind, mode, monkeypatch):
     for other in (s for name, s in made.items() if name != kind):
         with pytest.raises(wp.KernelError, match=f"{int(other.id)} is no id of {kind}"):
             wp.launch(kernel, 1, [other.id, out])
+
+
+@pytest.mark.parametrize("kind", ["a hash grid", "a mesh", "a volume", "a wp.Bvh"])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps], ids=["copy", "deepcopy", "pickle"])
+def test_a_structure_is_neither_copied_nor_pickled_as_its_id_is_a_place_in_memory(kind, copied):
+    with pytest.raises(TypeError, match=r"wp\.\w+ cannot be copied or pickled, .*: (make another|copy it with) "):
+        copied(structures()[kind])
+
+
+def test_structures_show_their_sizes():
+    found = {kind: repr(structure) for kind, structure in structures().items()}
+    assert found["a mesh"].startswith("Mesh(points=3, faces=1, device=")
+    assert found["a wp.Bvh"].startswith("Bvh(boxes=3, device=")
+    assert found["a hash grid"].startswith("HashGrid(cells=(2, 2, 2), dtype=float32, device=")
+    assert found["a volume"].startswith("Volume(type=float, voxels=512, device=")

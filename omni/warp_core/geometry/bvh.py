@@ -77,6 +77,8 @@ class Bvh(Structure):
     [1, 2, 0]
     """
 
+    _another = "make another one of its arrays, wp.Bvh(lowers, uppers)"
+
     def __init__(
         self,
         lowers: array,
@@ -178,6 +180,9 @@ class Bvh(Structure):
         """The arrays of these names that the tree has."""
         found = {name: getattr(self._tree, name, None) for name in names}
         return {name: a for name, a in found.items() if a is not None}
+
+    def _summary(self) -> str:
+        return f"boxes={self.lowers.size}, device={self.device}"
 
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""

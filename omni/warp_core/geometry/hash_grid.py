@@ -184,6 +184,8 @@ class HashGrid(Structure):
     [1.5, 1.5, 1.0]
     """
 
+    _another = "make another wp.HashGrid, and build it of the points"
+
     def __init__(self, dim_x: int, dim_y: int, dim_z: int, device: Any = None, dtype: Any = float32):
         self._dims = tuple(_extent(n, v) for n, v in (("dim_x", dim_x), ("dim_y", dim_y), ("dim_z", dim_z)))
         self._num_cells = math.prod(self._dims)
@@ -324,6 +326,9 @@ class HashGrid(Structure):
             launch(_search_starts, self._num_cells + 1, given, device=self.device)
         else:
             launch(_scan_starts, num_points + 1, given, device=self.device)
+
+    def _summary(self) -> str:
+        return f"cells={self._dims}, dtype={self.dtype.__name__}, device={self.device}"
 
     def _check(self, name: str, a: Any, wanted: Type) -> None:
         require_elements(name, a, wanted)

@@ -81,6 +81,8 @@ class Mesh(Structure):
     [5.0, -1.0]
     """
 
+    _another = "make another one of its arrays, wp.Mesh(points, indices)"
+
     def __init__(
         self,
         points: array,
@@ -217,6 +219,9 @@ class Mesh(Structure):
         sizes = {"num_points": self._points.size, "num_faces": self._indices.size // 3, "num_nodes": nodes}
         data = _DATA(id=self.id, bvh=self._tree.id, **at, **sizes)._wc_pack()
         _descriptors(self.device).write(self._place, data)
+
+    def _summary(self) -> str:
+        return f"points={self._points.size}, faces={self._indices.size // 3}, device={self.device}"
 
     def _note_build(self) -> None:
         structures.note_build(self)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import FrameType, UnionType
 from typing import Any as AnyObject
+from typing import ClassVar, NoReturn
 
 from . import generics, types
 from .generics import Constant, Pattern, TypeVar
@@ -86,6 +87,20 @@ def _is_array(t: AnyObject) -> bool:
 
 class Structure:
     """Data that kernels find by an id, such as a mesh or a volume. It is no type of a parameter: that of its id is."""
+
+    _another: ClassVar[str]  # how to make another one like it
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to pickle or copy. The id is a place in memory, and the copy would free it, too."""
+        what = f"wp.{type(self).__name__} cannot be copied or pickled, as its id is a place in the memory of this process"
+        raise TypeError(f"{what}: {self._another}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._summary()})"
+
+    def _summary(self) -> str:
+        """Return what tells one structure from another, such as its size."""
+        raise NotImplementedError
 
 
 def open_type(dtype: AnyObject) -> AnyObject:

@@ -108,6 +108,7 @@ class Volume(Structure):
     REBUILD_UPPER_CAPACITY_EXCEEDED = rebuilding.UPPER
     REBUILD_VOXEL_CAPACITY_EXCEEDED = rebuilding.VOXELS
     REBUILD_INVALID_INPUT = rebuilding.INVALID
+    _another = "copy it with wp.Volume(volume.array()), and pickle volume.array()"
 
     def __init__(self, data: Array):
         require_arrays(data=data)
@@ -635,6 +636,9 @@ class Volume(Structure):
         """
         x, y, z = self._grid.header["voxel_size"].tolist()
         return x, y, z
+
+    def _summary(self) -> str:
+        return f"type={self.get_grid_info().type_str}, voxels={self.get_voxel_count()}, device={self.device}"
 
     def get_tile_count(self) -> int:
         """Return the number of leaves, which are blocks of 8x8x8 voxels.
