@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 from . import config
 from .codegen.target import GpuOptions, Target
-from .ir.launch_facts import Accumulation, Counts, Need, Stores, Utf8
+from .ir.launch_facts import Accumulation, Counts, Need, Offset, Stores, Utf8
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
 from .lang.deep_recursion import with_large_stack
@@ -51,7 +51,9 @@ from .lang.types import Type
 class Site(NamedTuple):
     """A place in the user's source where a debug build may stop a thread, and what to tell then.
 
-    `operands` holds the type key of each value that the failure reports.
+    `operands` holds the type key of each value that the failure reports. `others` are the files and lines of further
+    calls that share the code. `code` names its line and those of `others` in the way of `front.code_lines`; -1 stands
+    for a line outside of the kernel and its functions.
     """
 
     kind: str
@@ -60,6 +62,8 @@ class Site(NamedTuple):
     line: int = 0
     col: int = 0
     operands: tuple[str, ...] = ()
+    others: tuple[tuple[str, int], ...] = ()
+    code: tuple[tuple[Offset, int], ...] = ()
 
 
 class Grid(NamedTuple):
@@ -314,7 +318,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         reads=reverse.reads if reverse else (),
         replays=reverse.replays if reverse else False,
         accumulation=unit.accumulation,
-        sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
+        sites=_sites(request.kernel, unit.sites),
         warnings=_stage("front.warnings").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
         block_dim=fn.block_dim,
@@ -610,8 +614,24 @@ def _place(loc: Loc | None) -> Place | None:
     return Place(Span(*loc[:5]), linecache.getline(loc.file, loc.line)) if loc is not None else None
 
 
-def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
+def _sites(kernel: Kernel, found: Sequence[dict[str, Any]]) -> tuple[Site, ...]:
+    """The failure sites that code generation found, at the user's lines."""
+    lines = _stage("front.code_lines").CodeLines(kernel) if found else None
+    return tuple(_site(lines, s["kind"], s["message"], s["types"], s["places"]) for s in found)
+
+
+def _site(lines: Any, kind: str, message: str, operands: list[str], places: Sequence[Loc | None]) -> Site:
     """A failure site at the user's line: that of the call, where library code was inlined."""
-    loc = user_loc(loc)
+    loc, *others = (user_loc(place) for place in places)
     file, line, col = loc[:3] if loc else ("", 0, 0)
-    return Site(kind, message, file, line, col, tuple(operands))
+    all_lines = dict.fromkeys([(file, line), *(at[:2] for at in others if at)])  # of several calls in a line one
+    code = tuple(lines.named(*at) or (-1, 0) for at in all_lines)
+    return Site(kind, message, file, line, col, tuple(operands), tuple(all_lines)[1:], code)
+
+
+def located(kernel: Kernel, site: Site) -> Site:
+    """A site of an artifact, at the lines where the code stands now."""
+    lines = _stage("front.code_lines").CodeLines(kernel)
+    before = [(site.file, site.line), *site.others]
+    (file, line), *others = (lines.placed(*at) or was for at, was in zip(site.code, before))
+    return site._replace(file=file, line=line, others=tuple(others))

@@ -77,9 +77,11 @@ def test_ids_of_other_kinds_are_errors(kernel, kind, mode, monkeypatch):
     monkeypatch.setattr(wp.config, "mode", mode)
     made, out = structures(), wp.zeros(1, dtype=float)
     wp.launch(kernel, 1, [made[kind].id, out])
-    for other in (s for name, s in made.items() if name != kind):
-        with pytest.raises(wp.KernelError, match=f"{int(other.id)} is no id of {kind}"):
-            wp.launch(kernel, 1, [other.id, out])
+    for name, other in made.items():
+        if name != kind:
+            told = f"{int(other.id)} is no id of {kind} that exists on this device, but one of {name}: pass "
+            with pytest.raises(wp.KernelError, match=told):
+                wp.launch(kernel, 1, [other.id, out])
 
 
 @pytest.mark.parametrize("kind", ["a hash grid", "a mesh", "a volume", "a wp.Bvh"])
@@ -95,3 +97,45 @@ def test_structures_show_their_sizes():
     assert found["a wp.Bvh"].startswith("Bvh(boxes=3, device=")
     assert found["a hash grid"].startswith("HashGrid(cells=(2, 2, 2), dtype=float32, device=")
     assert found["a volume"].startswith("Volume(type=float, voxels=512, device=")
+
+
+@wp.func
+def nearest(mesh: wp.uint64):
+    return wp.mesh_query_point(mesh, wp.vec3(), 1.0)  # in a function
+
+
+@wp.kernel
+def one_query(mesh: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = nearest(mesh).u
+
+
+@wp.kernel
+def two_queries(first: wp.uint64, second: wp.uint64, out: wp.array(dtype=float)):
+    near = wp.mesh_query_point(first, wp.vec3(), 1.0)  # the first
+    far = wp.mesh_query_point(second, wp.vec3(), 1.0)  # the second
+    out[0] = near.u + far.u
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("mode", ["release", "debug"])
+def test_an_unknown_id_is_told_with_the_line_of_the_query_in_the_users_source(mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    out = wp.zeros(1, dtype=float)
+    with pytest.raises(wp.KernelError, match="# in a function") as found:
+        wp.launch(one_query, 1, [0, out])
+    assert found.value.file == __file__ and "these calls share" not in str(found.value)
+
+
+@pytest.mark.cpu
+def test_queries_that_share_a_function_are_all_told():
+    out, mesh = wp.zeros(1, dtype=float), structures()["a mesh"]
+    wp.launch(two_queries, 1, [mesh.id, mesh.id, out])
+    with pytest.raises(wp.KernelError, match="# the first") as found:
+        wp.launch(two_queries, 1, [mesh.id, 0, out])
+    assert f"or {__file__}:{found.value.line + 1}: these calls share a function" in str(found.value)
+
+
+def test_a_volume_of_other_values_is_told_with_their_type():
+    volume, out = wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0, bg_value=0), wp.zeros(1, dtype=float)
+    with pytest.raises(wp.KernelError, match=r"has values of another type \(int32\) than the kernel asks for"):
+        wp.launch(voxel, 1, [volume.id, out])

@@ -1,6 +1,8 @@
 """Debug mode: a failing thread becomes an exception that tells kernel, line, thread and values."""
 
 import contextlib
+import importlib.util
+import pathlib
 
 import numpy as np
 import pytest
@@ -239,3 +241,34 @@ def test_the_first_launch_refuses_an_argument_at_the_users_line():
     with pytest.raises(TypeError, match="argument `v` expects vec3f, got vec3d") as caught:
         wp.launch(kernel, dim=1, inputs=[wp.vec3d(1.0, 2.0, 3.0)])
     assert [str(entry.path) for entry in caught.traceback] == [__file__]
+
+
+MOVED = """
+import omni.warp_core as wp
+
+
+@wp.func
+def nearest(mesh: wp.uint64):
+    return wp.mesh_query_point(mesh, wp.vec3(), 1.0).u
+
+
+@wp.kernel
+def moved(mesh: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = nearest(mesh)
+"""
+
+
+def test_a_kernel_of_the_cache_names_the_line_where_its_code_stands_now(tmp_path, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "release")
+    cached = []
+    for above in (0, 3, 1):
+        file = tmp_path / f"moved_by_{above}.py"
+        file.write_text("# a comment\n" * above + MOVED)
+        spec = importlib.util.spec_from_file_location(f"moved_by_{above}", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with pytest.raises(wp.KernelError, match=r"return wp\.mesh_query_point") as found:
+            wp.launch(module.moved, 1, [0, wp.zeros(1, dtype=float)])
+        assert (found.value.file, found.value.line) == (str(file), 7 + above)
+        cached.append(sorted(path for path in pathlib.Path(wp.config.kernel_cache_dir).rglob("*") if path.is_file()))
+    assert cached[0] and cached[0] == cached[1] == cached[2]  # it was compiled once

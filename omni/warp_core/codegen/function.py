@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
+from ..ir.analysis.failure_places import failure_places
 from ..ir.analysis.uniformity import Cache, Uniformity
 from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
@@ -94,6 +95,11 @@ class ModuleState:
             types = [a.type.key for a in op.args]
             self.sites[op] = {"kind": kind, "message": message, "types": types, "loc": op.loc}
         return list(self.sites).index(op)
+
+    def reports(self, kernel: Function) -> tuple[dict[str, Any], ...]:
+        """The sites in the order of their numbers, each with its places in the user's source."""
+        places = failure_places(kernel)
+        return tuple({**site, "places": places.get(op) or (site["loc"],)} for op, site in self.sites.items())
 
 
 class FunctionEmitter(Control):

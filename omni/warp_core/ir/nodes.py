@@ -37,6 +37,11 @@ class Loc(NamedTuple):
     end_col: int = 0
     inlined: Loc | None = None
 
+    @property
+    def is_library(self) -> bool:
+        """True if the place is in the library, not in the user's source."""
+        return self.file.startswith(_LIBRARY)
+
 
 # Where functions of the library are: those that are lowered here, and those of the pack.
 _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "lib", ""), "omni/warp_core/lib/"
@@ -44,7 +49,7 @@ _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "lib", ""), 
 
 def user_loc(loc: Loc | None) -> Loc | None:
     """A place in the user's source: that of the call where library code was inlined."""
-    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
+    while loc is not None and loc.inlined is not None and loc.is_library:
         loc = loc.inlined
     return loc
 

@@ -92,8 +92,8 @@ class Structure:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to pickle or copy. The id is a place in memory, and the copy would free it, too."""
-        what = f"wp.{type(self).__name__} cannot be copied or pickled, as its id is a place in the memory of this process"
-        raise TypeError(f"{what}: {self._another}")
+        why = "as its id is a place in the memory of this process"
+        raise TypeError(f"wp.{type(self).__name__} cannot be copied or pickled, {why}: {self._another}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._summary()})"

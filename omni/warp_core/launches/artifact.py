@@ -20,7 +20,7 @@ from ..ir.launch_facts import Offset, Utf8
 from ..lang.blake2 import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 12
+FORMAT = 13
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _LENGTHS = struct.Struct("<II")
 MAX_BYTES = 1 << 28

@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import linecache
+import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from ..compiler import Site
+from ..compiler import Site, located
 from ..lang import semantics
 from ..lang.errors import shown_file
 from ..lang.kernel import Kernel
 from ..lang.types import F64, Array, Scalar, Type, leaves, parse_type
 from ..lang.values.value_classes import from_leaves
+from ..lib.geometry.structure_ids import NAMES, other_kind
+from ..lib.volumes.grid_types import GRID_TYPES
 
 
 class KernelError(RuntimeError):
@@ -45,6 +49,9 @@ class KernelError(RuntimeError):
             if text:
                 number = str(site.line)
                 lines += [f"{number} | {text}", f"{' ' * len(number)} | {' ' * site.col}^"]
+        if site.others:
+            shown = ", ".join(f"{shown_file(file)}:{line}" for file, line in site.others)
+            lines.append(f"  or {shown}: these calls share a function")
         if self.values:
             lines.append("values: " + ", ".join(str(v) for v in self.values))
         return "\n".join(lines)
@@ -114,7 +121,7 @@ def error(kernel: Kernel, site: Site, thread: int, dims: Sequence[int], slots: S
         dims: launch dimensions.
         slots: operands as 64-bit patterns (`wc_failure` of native/include/warp_core/abi.h).
     """
-    made = _CLASSES.get(site.kind, KernelError)
+    made, site = _CLASSES.get(site.kind, KernelError), located(kernel, site)
     return made(kernel.name, site, unflatten(thread, dims), _values(site, slots), _own_line(kernel, site))
 
 
@@ -199,11 +206,22 @@ def _own_line(kernel: Kernel, site: Site) -> str:
     return source.line(site.line) if site.file == source.filename and is_inside else ""
 
 
+_PLACE = re.compile(r"\{(\d)(?::([^}]+))?\}")
+_SHOWN: dict[str | None, Callable[[Any], str]] = {
+    None: str,
+    "grid type": lambda number: dict(enumerate(GRID_TYPES)).get(int(number), str(number)),
+    **{f"no {name}": partial(other_kind, name) for name in NAMES.values()},
+}
+
+
 def fill(message: str, values: Sequence[Any]) -> str:
-    """`message` with {0}, {1}, … replaced by the values."""
-    for i, value in enumerate(values):
-        message = message.replace(f"{{{i}}}", str(value))
-    return message
+    """`message` with {0}, {1}, … replaced by the values. {0:how} shows one in a way of its own, which has a name."""
+
+    def shown(place: re.Match[str]) -> str:
+        number, how = int(place[1]), place[2]
+        return _SHOWN[how](values[number]) if number < len(values) and how in _SHOWN else place[0]
+
+    return _PLACE.sub(shown, message)
 
 
 def unflatten(thread: int, dims: Sequence[int]) -> tuple[int, ...]:

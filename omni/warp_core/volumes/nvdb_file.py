@@ -16,15 +16,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..files import Unfinished
+from ..lib.volumes.grid_types import GRID_TYPES
 from .file_cursor import FileCursor, Source, opened
 from .layout import GRID, NO_CHECKSUM
 from .nvdb_payload import CODECS
 
-TYPES = (
-    "unknown", "float", "double", "int16", "int32", "int64", "vec3f", "vec3d", "mask", "half", "uint32", "bool",
-    "rgba8", "fp4", "fp8", "fp16", "fpN", "vec4f", "vec4d", "index", "onindex", "indexmask", "onindexmask",
-    "pointindex", "vec3u8", "vec3u16", "uint8",
-)  # fmt: skip
 CLASSES = (
     "unknown", "level set", "fog volume", "staggered", "point index", "point data", "topology", "voxel volume",
     "index", "tensor",
@@ -65,7 +61,7 @@ class GridFile:
     Attributes:
         source: the file, or its bytes.
         name: of the grid.
-        type: of its values, as in `TYPES`.
+        type: of its values, as in `GRID_TYPES`.
         grid_class: what the values are, as in `CLASSES`.
         size: of the grid buffer, in bytes.
         voxel_count: how many voxels are active.
@@ -208,7 +204,7 @@ def _grid_file(cursor: FileCursor, source: Source, name: str, meta: Any, codec: 
         raise cursor.error(f"the metadata promises {size} bytes, less than the header of a grid")
     CODECS[codec].skip(cursor, size)
     return GridFile(
-        source, name, _name(TYPES, meta["grid_type"]), _name(CLASSES, meta["grid_class"]), size,
+        source, name, _name(GRID_TYPES, meta["grid_type"]), _name(CLASSES, meta["grid_class"]), size,
         int(meta["voxel_count"]), _rows(meta["index_bbox"]), tuple(meta["voxel_size"].tolist()), codec,
         offset, cursor.at - offset,
     )  # fmt: skip
@@ -227,7 +223,7 @@ def _raw_grid(cursor: FileCursor, source: Source) -> Iterator[GridFile]:
         raise cursor.error(f"the header promises {size} bytes, but {cursor.left} are left")
     cursor.seek(offset + size, "the end of the grid")
     yield GridFile(
-        source, name, _name(TYPES, head["grid_type"]), _name(CLASSES, head["grid_class"]), size,
+        source, name, _name(GRID_TYPES, head["grid_type"]), _name(CLASSES, head["grid_class"]), size,
         int(head["voxel_count"]), _raw_bbox(cursor, offset, size, int(head["root_offset"])),
         tuple(head["voxel_size"].tolist()), "none", offset, size,
     )  # fmt: skip

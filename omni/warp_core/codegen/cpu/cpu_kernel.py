@@ -82,7 +82,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
     accumulation = completed(found.facts, options, bool(totals), stencils)
-    return EmittedModule(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), accumulation)
+    return EmittedModule(text, "kernel", arity(fn), lanes, params, shared.reports(fn), accumulation)
 
 
 def _additions(fn: Function, how: str, totals: frozenset[Operation]) -> Additions:

@@ -77,7 +77,7 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
         kernel.arity,
         lanes=1,
         params=tuple((p.name, p.type) for p in fn.params),
-        sites=tuple(shared.sites.values()),
+        sites=shared.reports(fn),
         accumulation=completed(additions(fn, log=False).facts, options, has_reductions=kernel.strided),
         strided=kernel.strided,
         stashes=tuple(cell.size for cell in kernel.cells),

@@ -13,7 +13,7 @@ from .structure_ids import ADDRESS, KIND_SHIFT
 
 def unknown(structure: str, name: str) -> str:
     """Return the text of the error for an id of no structure; `name` is that of a variable."""
-    text = f"{{0}} is no id of a {structure} that exists on this device"
+    text = f"{{0}} is no id of a {structure} that exists on this device{{0:no {structure}}}"
     return f"{text}: pass {name}.id, and keep the {structure} while kernels use it"
 
 

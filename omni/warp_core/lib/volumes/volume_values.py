@@ -19,7 +19,7 @@ FLOAT, MASK, HALF, BOOL, FP4, FP16, INDEX, ON_INDEX, INDEX_MASK, ON_INDEX_MASK =
 _MINIMUM, _QUANTUM = 20, 21  # words of a leaf of codes
 CODES = "volume {0} has codes or halves in place of values, which kernels cannot store: make a volume of float32"
 _BITS = "volume {0} has a bit for each voxel, which kernels cannot store: make a volume of uint8"
-_WRONG_TYPE = "volume {0} has values of another type (grid type {1}) than the kernel asks for: volume.dtype has theirs"
+_WRONG_TYPE = "volume {0} has values of another type ({1:grid type}) than the kernel asks for: volume.dtype has theirs"
 Word = TypeVar("Word", "scalar", among=(F32, I32, U32))
 Long = TypeVar("Long", "scalar", among=(F64, I64, U64))
 Small = TypeVar("Small", "scalar", among=(I16, U16, U8))
