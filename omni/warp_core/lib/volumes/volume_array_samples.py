@@ -7,9 +7,10 @@ from ...lang.generics import Array, Int, M, N, S, Vec
 from ...lang.registry import builtin, gradient
 from ...lang.values.scalars import float32, int32, uint64
 from ..scalar_functions import round
+from ..vectors import isnan
 from .volume_data import entry_of, known, place_of
 from .volume_lookups import index_of, voxel
-from .volume_samples import CLOSEST, LINEAR, NO_MODE, WHOLE, base_of, blend, integer, slope_of
+from .volume_samples import CLOSEST, LINEAR, NO_MODE, WHOLE, base_of, blend, blend_infinite, integer, slope_of
 from .volume_values import is_coded
 
 
@@ -86,11 +87,22 @@ def _linear_vectors_of_integers(
     return background
 
 
+@builtin(name="_volume_linear_infinite_element", cold=True)
+def _linear_infinite(id: uint64, uvw: Vec[3, float32], values: Array[S, M], background: S) -> S:
+    """As `_volume_linear_element`, where an element is infinite or NaN."""
+    low = base_of(uvw)
+    a, b, c, d, e, f, g, h = _elements(id, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
+    return blend_infinite(a, b, c, d, e, f, g, h, uvw - low)
+
+
 @builtin(name="_volume_linear_element")
 def _linear(id: uint64, uvw: Vec[3, float32], values: Array[S, M], background: S) -> S:
     low = base_of(uvw)
     a, b, c, d, e, f, g, h = _elements(id, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
-    return blend(a, b, c, d, e, f, g, h, uvw - low)
+    value = blend(a, b, c, d, e, f, g, h, uvw - low)
+    if isnan(value):
+        value = _linear_infinite(id, uvw, values, background)
+    return value
 
 
 @builtin(name="_volume_sampled_element")
@@ -117,6 +129,8 @@ def sampled_with_slopes(
         low = base_of(uvw)
         a, b, c, d, e, f, g, h = _elements(id, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
         value = blend(a, b, c, d, e, f, g, h, uvw - low)
+        if isnan(value):
+            value = _linear_infinite(id, uvw, values, background)
         x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
     else:
         value = sampled(id, uvw, mode, values, background)

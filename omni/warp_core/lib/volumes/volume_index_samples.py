@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...lang import prim
 from ...lang.generics import Array, F, Mat, N, S, Vec
 from ...lang.ref_params import ref
 from ...lang.registry import builtin
@@ -9,6 +10,19 @@ from ...lang.values.scalars import float32, int32, uint64
 from .volume_array_samples import sampled, sampled_with_slopes
 from .volume_data import volume_at
 from .volume_samples import gradient_of
+
+_TOO_FEW = "voxel_data has {0} elements, but the volume has {1} voxels: make one for each voxel of volume.get_voxels()"
+
+
+@builtin(name="_volume_with_data")
+def _with_data(id: uint64, count: int32) -> uint64:
+    """The id of a volume that has at most `count` voxels. Without one the launch raises, and an empty one follows."""
+    data = volume_at(id)
+    known = data.id
+    if count < data.num_voxels:
+        prim.fail("bounds", _TOO_FEW, count, data.num_voxels)
+        known = uint64(0)
+    return known
 
 
 @builtin
@@ -26,7 +40,8 @@ def volume_sample_index(
         background: the value of voxels that are not counted.
 
     Returns:
-        A value of the type of the elements. An id without a volume is a KernelError, and so is another mode.
+        A value of the type of the elements. An id without a volume is a KernelError, and so are another mode and an
+        array with fewer elements than the volume has voxels.
 
     Error: as `wp.volume_sample`.
     Derivative: exact with respect to `voxel_data` and `background`, and to `uvw` where it exists, else of the side with
@@ -38,7 +53,7 @@ def volume_sample_index(
     >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, -1.0)
     2.0
     """
-    return sampled(volume_at(id).id, uvw, sampling_mode, voxel_data, background)
+    return sampled(_with_data(id, voxel_data.shape[0]), uvw, sampling_mode, voxel_data, background)
 
 
 @builtin
@@ -79,7 +94,8 @@ def volume_sample_grad_index(
     >>> grads.list()
     [vec3f([2.0, -2.0, -2.0])]
     """
-    value, x, y, z = sampled_with_slopes(volume_at(id).id, uvw, sampling_mode, voxel_data, background, F(0.0))
+    known = _with_data(id, voxel_data.shape[0])
+    value, x, y, z = sampled_with_slopes(known, uvw, sampling_mode, voxel_data, background, F(0.0))
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
 
@@ -93,7 +109,7 @@ def _sample_jacobian_index(
     background: Vec[N, F],
     grad: ref[Mat[N, 3, F]],
 ) -> Vec[N, F]:
-    known_id, zero = volume_at(id).id, Vec[N, F]()
-    value, x, y, z = sampled_with_slopes(known_id, uvw, sampling_mode, voxel_data, background, zero)
+    known, zero = _with_data(id, voxel_data.shape[0]), Vec[N, F]()
+    value, x, y, z = sampled_with_slopes(known, uvw, sampling_mode, voxel_data, background, zero)
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value

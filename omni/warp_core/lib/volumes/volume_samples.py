@@ -12,6 +12,7 @@ from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, int32, uint64
 from ...lang.values.value_classes import vec3f
 from ..scalar_functions import round
+from ..vectors import isnan
 from .volume_data import WORD, VolumeData, entry_of, known, place_of, volume_at, word_at
 from .volume_lookups import voxel
 from .volume_values import VoxelReal, VoxelValue, has_type, is_coded, read, size_of, value_at
@@ -37,6 +38,28 @@ def _mix(a: F, b: F, w: float32) -> F:
 @builtin(name="_volume_mix")
 def _mix_vectors(a: Vec[N, F], b: Vec[N, F], w: float32) -> Vec[N, F]:
     return a + (b - a) * F(w)
+
+
+@builtin(name="_volume_weigh")
+def _weigh(a: F, b: F, w: float32) -> F:
+    """As `_volume_mix`, also between infinite numbers: `b` does not matter where its weight is 0."""
+    return a if w == 0.0 else a * F(1.0 - w) + b * F(w)
+
+
+@builtin(name="_volume_weigh")
+def _weigh_vectors(a: Vec[N, F], b: Vec[N, F], w: float32) -> Vec[N, F]:
+    return a if w == 0.0 else a * F(1.0 - w) + b * F(w)
+
+
+@builtin(name="_volume_blend_infinite")
+def blend_infinite(a: S, b: S, c: S, d: S, e: S, f: S, g: S, h: S, w: Vec[3, float32]) -> S:
+    """As `_volume_blend`, where that is NaN: differences of infinite corners are, and corners without a weight may be.
+
+    Callers read the corners again: if they kept them for this, all other samples would take longer.
+    """
+    low = _weigh(_weigh(a, b, w[2]), _weigh(c, d, w[2]), w[1])
+    high = _weigh(_weigh(e, f, w[2]), _weigh(g, h, w[2]), w[1])
+    return _weigh(low, high, w[0])
 
 
 @builtin(name="_volume_blend")
@@ -208,11 +231,22 @@ def _linear_bits(id: uint64, uvw: Vec[3, float32], like: boolean) -> boolean:
     return like
 
 
+@builtin(name="_volume_linear_infinite", cold=True)
+def _linear_infinite(id: uint64, uvw: Vec[3, float32], like: S) -> S:
+    """As `_volume_linear`, where a corner is infinite or NaN."""
+    low = base_of(uvw)
+    a, b, c, d, e, f, g, h = _corners(id, integer(low[0]), integer(low[1]), integer(low[2]), like)
+    return blend_infinite(a, b, c, d, e, f, g, h, uvw - low)
+
+
 @builtin(name="_volume_linear")
 def _linear(id: uint64, uvw: Vec[3, float32], like: S) -> S:
     low = base_of(uvw)
     a, b, c, d, e, f, g, h = _corners(id, integer(low[0]), integer(low[1]), integer(low[2]), like)
-    return blend(a, b, c, d, e, f, g, h, uvw - low)
+    value = blend(a, b, c, d, e, f, g, h, uvw - low)
+    if isnan(value):
+        value = _linear_infinite(id, uvw, like)
+    return value
 
 
 @builtin(name="_volume_sample")
@@ -329,6 +363,8 @@ def sample_grad(
             low = base_of(uvw)
             a, b, c, d, e, f, g, h = _corners(id, integer(low[0]), integer(low[1]), integer(low[2]), like)
             value = blend(a, b, c, d, e, f, g, h, uvw - low)
+            if isnan(value):
+                value = _linear_infinite(id, uvw, like)
             x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
         elif mode == CLOSEST:
             value = _closest(id, uvw, like)
