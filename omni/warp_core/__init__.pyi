@@ -7658,7 +7658,8 @@ def volume_sample_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_
         background: the value of voxels that are not counted.
 
     Returns:
-        A value of the type of the elements. An id without a volume is a KernelError, and so is another mode.
+        A value of the type of the elements. An id without a volume is a KernelError, and so are another mode and an
+        array with fewer elements than the volume has voxels.
 
     Error: as `wp.volume_sample`.
     Derivative: exact with respect to `voxel_data` and `background`, and to `uvw` where it exists, else of the side with

@@ -154,7 +154,11 @@ class Unfinished:
         sweep(where)
         self._name = "unfinished" + os.path.splitext(target)[1]
         self._beside: dict[str, None] = {}
-        self._folder = _PrivateFolder(where)
+        try:
+            self._folder = _PrivateFolder(where)
+        except OSError as why:
+            why.filename = self.target  # that of the folder tells nobody which file it was
+            raise
         self.path = os.path.join(self._folder.path, self._name)
 
     def __enter__(self) -> Unfinished:

@@ -537,3 +537,15 @@ def test_a_mesh_without_faces_finds_nothing(mode):
     assert closest(mesh, [(0, 0, 1)])[0][0] == -1
     with pytest.raises((wp.KernelError, ValueError), match="corner 0 is out of range for a mesh of 0 corners"):
         looked_up(mesh, 0)
+
+
+def test_hints_lead_to_an_array_that_fits():
+    points = wp.array(np.eye(3), dtype=wp.vec3)
+    with pytest.raises(
+        TypeError, match=r"got vec3i; write wp\.array\(indices\.numpy\(\)\.flatten\(\), dtype=wp\.int32\)"
+    ):
+        wp.Mesh(points, wp.array([[0, 1, 2]], dtype=wp.vec3i))
+    with pytest.raises(TypeError, match=r"points: expected elements of vec3f, got vec2f$"):  # no call makes it fit
+        wp.Mesh(wp.zeros(3, dtype=wp.vec2), wp.array([0, 1, 2], dtype=int))
+    with pytest.raises(TypeError, match=r"got float32; write wp\.array\(points\.numpy\(\), dtype=wp\.vec3f\)"):
+        wp.Mesh(wp.zeros((3, 3), dtype=float), wp.array([0, 1, 2], dtype=int))

@@ -526,3 +526,45 @@ def test_numbers_that_the_type_of_the_background_cannot_hold(values, background,
         wp.Volume.load_from_numpy(values, bg_value=background)
     volume = wp.Volume.load_from_numpy(values, bg_value=dtype(0))
     assert wp.volume_lookup(volume.id, 1, 1, 1, dtype=dtype).value == values[1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"status": wp.zeros(1, dtype=int)}, r"status: expected elements of uint32, got int32; write wp\.array\("),
+        ({"status": wp.zeros(2, dtype=wp.uint32)}, r"status: expected one element, got shape \(2,\); write wp\.zeros"),
+        ({"point_mask": wp.ones(1, dtype=bool)}, "point_mask: expected elements of int32, got bool"),
+        ({"point_mask": wp.ones(3, dtype=int)}, r"point_mask: expected 1 elements, one for each point, got .*\(3,\)"),
+    ],
+    ids=["type of status", "length of status", "type of mask", "length of mask"],
+)
+def test_wrong_arrays_of_a_rebuild_are_told_by_type_and_length(given, message):
+    points = wp.array([[0, 0, 0]], dtype=wp.vec3i)
+    volume = wp.Volume.allocate_by_voxels(points, voxel_size=1.0, rebuildable=True)
+    with pytest.raises((TypeError, ValueError), match=message):
+        volume.rebuild(points, **given)
+
+
+def test_points_in_a_list_or_numpy_are_told_to_become_an_array():
+    for points in ([[0, 0, 0]], np.zeros((1, 3), np.int32)):
+        with pytest.raises(
+            TypeError, match=r"voxel_points: expected an array, got \w+; write wp\.array\(voxel_points\)"
+        ):
+            wp.Volume.allocate_by_voxels(points, voxel_size=1.0)
+
+
+def test_a_background_of_a_type_that_volumes_lack_is_told_with_those_that_they_have():
+    with pytest.raises(ValueError, match=r"no volume of values like float16.*have float32, float64, int16, .*, uint8"):
+        wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0, bg_value=wp.float16(0.0))
+
+
+def test_what_is_no_file_is_told(tmp_path):
+    path = tmp_path / "v.nvdb"
+    wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0).save_to_nvdb(path)
+    with open(path) as text, pytest.raises(TypeError, match=r"open as text; write open\('.*v\.nvdb', \"rb\"\)"):
+        wp.Volume.load_from_nvdb(text)
+    for wrong in (123, None):
+        with pytest.raises(TypeError, match="file_or_buffer: expected a path, an open binary file or the bytes"):
+            wp.Volume.load_from_nvdb(wrong)
+    with pytest.raises(FileNotFoundError, match=r"lacking.there\.nvdb'"):
+        wp.Volume.load_from_nvdb(path).save_to_nvdb(tmp_path / "lacking" / "there.nvdb")

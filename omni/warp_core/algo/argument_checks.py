@@ -22,7 +22,8 @@ def require_arrays(**arrays: Any) -> None:
     first = ""
     for name, a in arrays.items():
         if not isinstance(a, array):
-            raise TypeError(f"{name}: expected an array, got {type(a).__name__}")
+            advice = f"; write wp.array({name})" if isinstance(a, (list, tuple)) or hasattr(a, "__array__") else ""
+            raise TypeError(f"{name}: expected an array, got {type(a).__name__}{advice}")
         a._require_element()
         first = first or name
         if a.device is not arrays[first].device:
@@ -32,12 +33,22 @@ def require_arrays(**arrays: Any) -> None:
 def require_elements(name: str, a: Any, t: Type) -> None:
     """Raise TypeError unless `a` is an array with elements of type `t`."""
     wanted = spell(t)
+    it = name if name.isidentifier() else "it"
     if not isinstance(a, array):
-        advice = f"write wp.array({name}, dtype=wp.{wanted})"
+        advice = f"write wp.array({it}, dtype=wp.{wanted})"
         raise TypeError(f"{name}: expected an array, got {type(a).__name__}; {advice}")
     if element_type(a) is not t:
-        advice = f"write wp.array({name}.numpy(), dtype=wp.{wanted})"
-        raise TypeError(f"{name}: expected elements of {wanted}, got {a._require_element().name}; {advice}")
+        numbers = _numbers_for(it, a, t.count if isinstance(t, Packed) else 1)
+        advice = f"; write wp.array({numbers}, dtype=wp.{wanted})" if numbers else ""
+        raise TypeError(f"{name}: expected elements of {wanted}, got {a._require_element().name}{advice}")
+
+
+def _numbers_for(name: str, a: array, count: int) -> str:
+    """How to write the numbers of an array as those of elements of `count` numbers; "" if they do not fit."""
+    if count == 1 and components(a) > 1:
+        return f"{name}.numpy().flatten()"
+    fits = components(a) == count or (components(a) == 1 and a.shape[-1:] == (count,))
+    return f"{name}.numpy()" if fits else ""
 
 
 def element_type(a: array) -> Type:

@@ -22,7 +22,8 @@ _CLASSES: dict[int, Any] = {
     1: float32, 2: float64, 3: int16, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 11: boolean, 12: vec4ub,
     17: vec4f, 18: vec4d, 24: vec3ub, 25: vec3us, 26: uint8,
 }  # fmt: skip
-_NUMBERS = {c.__wc_type__: number for number, c in _CLASSES.items()}
+_NUMBERED = dict(_CLASSES)
+_NUMBERS = {c.__wc_type__: number for number, c in _NUMBERED.items()}
 # Those that are read, and not made of arrays.
 _CLASSES |= {8: boolean, 9: float32, 13: float32, 14: float32, 15: float32, 21: boolean, 22: boolean}
 
@@ -54,7 +55,8 @@ def background_of(bg_value: Any, shape: tuple[int, ...] = ()) -> tuple[ValueType
     number = _NUMBERS.get(t) if t is not None else _plain(bg_value, components)
     if number is None or (shape or components.shape) != components.shape:
         values = f"of {shape[0]} components" if number is None and shape else f"like {bg_value!r}"
-        raise ValueError(f"bg_value: there is no volume of values {values}")
+        others = ", ".join(c.__name__ for c in _NUMBERED.values())
+        raise ValueError(f"bg_value: there is no volume of values {values}; those of arrays have {others}")
     return VALUE_TYPES[number], components
 
 

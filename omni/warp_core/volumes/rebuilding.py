@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algo.argument_checks import element_type, integer, require_arrays
+from ..algo.argument_checks import integer, require_elements
 from ..arrays.array import array
 from ..lang.types import I32, U32
 from .allocation import FarAway, points_as_voxels, whole_leaves
@@ -78,18 +78,18 @@ def _check_status(status: Any) -> None:
     """Raise TypeError, ValueError unless `status` is None or an array of one uint32."""
     if status is None:
         return
-    require_arrays(status=status)
-    if element_type(status) is not U32 or status.shape != (1,):
-        raise TypeError(f"status: expected an array of one uint32, got shape {status.shape}")
+    require_elements("status", status, U32)
+    if status.shape != (1,):
+        raise ValueError(f"status: expected one element, got shape {status.shape}; write wp.zeros(1, dtype=wp.uint32)")
 
 
 def _kept(point_mask: Any, count: int) -> np.ndarray | None:
     """Which points count, as a mask of int32 says; None if all do. Raises TypeError, ValueError."""
     if point_mask is None:
         return None
-    require_arrays(point_mask=point_mask)
-    if element_type(point_mask) is not I32 or point_mask.shape != (count,):
-        raise TypeError(f"point_mask: expected {count} elements of int32, got shape {point_mask.shape}")
+    require_elements("point_mask", point_mask, I32)
+    if point_mask.shape != (count,):
+        raise ValueError(f"point_mask: expected {count} elements, one for each point, got shape {point_mask.shape}")
     return point_mask.numpy() != 0
 
 
