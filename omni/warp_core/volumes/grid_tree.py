@@ -157,11 +157,13 @@ def places_in_node(numbers: np.ndarray, side: int, width: int) -> np.ndarray:
 
 def voxels_of(grid: GridTree) -> np.ndarray:
     """Return the voxels that a grid counts, int32 (n, 3): active ones if only they have indices, else all in leaves."""
-    if grid.value_type.counts_active:
-        leaf, place = np.nonzero(unpack_mask(grid.leaf.reached["value_mask"]))
-    else:
-        leaf, place = np.divmod(np.arange(LEAF_SIDE**3 * len(grid.leaf.offsets)), LEAF_SIDE**3)
-    return grid.leaf.origins[leaf] + places_in_node(place, LEAF_SIDE, 1)
+    places = places_in_node(np.arange(LEAF_SIDE**3), LEAF_SIDE, 1)
+    if not grid.value_type.counts_active:
+        return (grid.leaf.origins[:, None] + places).reshape(-1, 3)
+    leaf, place = np.nonzero(unpack_mask(grid.leaf.reached["value_mask"]))
+    voxels = np.take(grid.leaf.origins, leaf, axis=0)
+    voxels += np.take(places, place, axis=0)
+    return voxels
 
 
 def count_voxels(grid: GridTree) -> int:
