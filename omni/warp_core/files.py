@@ -157,7 +157,7 @@ class Unfinished:
         try:
             self._folder = _PrivateFolder(where)
         except OSError as why:
-            why.filename = self.target  # that of the folder tells nobody which file it was
+            why.filename = self.target  # instead of the name of the private folder
             raise
         self.path = os.path.join(self._folder.path, self._name)
 
