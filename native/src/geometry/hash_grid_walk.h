@@ -57,27 +57,43 @@ struct IsNear {
     }
 };
 
+WC_INLINE void fetch(const HashGridQuery& query, int32_t place) {
+    __builtin_prefetch(query.xs + place);
+    __builtin_prefetch(query.ys + place);
+    __builtin_prefetch(query.zs + place);
+}
+
 // Calls `take` with a place and the bits of the near points among the eight from there on, until it returns false.
-// Returns where the query is then.
-template <class Take>
+// Returns where the query is then. Looks at `most` runs together, so that memory is fetched for all of them.
+template <int most, class Take>
 WC_INLINE HashGridPlace walk(const HashGridQuery& query, HashGridPlace at, Take&& take) {
     IsNear is_near{query};
     for (;;) {
-        while (at.place < at.end) {
-            int32_t place = at.place, left = at.end - place;
-            unsigned found = is_near(place);
-            if (left < 8) found &= (1u << left) - 1;
-            at.place = left < 8 ? at.end : place + 8;
-            if (!take(place, found)) return at;
+        HashGridPlace runs[most] = {at};
+        int count = 1;
+        for (; count < most && at.z < query.end_z; ++count) {
+            next_run(query, at);
+            runs[count] = at;
+            fetch(query, at.place);
+            fetch(query, at.end - 1);
+        }
+        for (int run = 0; run < count; ++run) {
+            at = runs[run];
+            while (at.place < at.end) {
+                int32_t place = at.place, left = at.end - place;
+                unsigned found = is_near(place);
+                if (left < 8) found &= (1u << left) - 1;
+                at.place = left < 8 ? at.end : place + 8;
+                if (!take(place, found)) return at;
+            }
         }
         if (at.z >= query.end_z) return at;
-        next_run(query, at);
     }
 }
 
 int32_t next_near(const HashGridQuery& query, HashGridPlace& at) {
     int32_t found_at = -1;
-    at = walk(query, at, [&](int32_t place, unsigned found) {
+    at = walk<2>(query, at, [&](int32_t place, unsigned found) {
         if (found) found_at = place + __builtin_ctz(found);
         return !found;
     });
@@ -116,7 +132,7 @@ WC_INLINE V8i gathered(V8i numbers, unsigned found) {
 
 int32_t near_ahead(const HashGridQuery& query, HashGridPlace& at, int32_t* ids) {
     int32_t count = 0;
-    at = walk(query, at, [&](int32_t place, unsigned found) {
+    at = walk<10>(query, at, [&](int32_t place, unsigned found) {
         store(ids + count, gathered(load<V8i>(query.point_ids + place), found));
         count += __builtin_popcount(found);
         return count <= kAhead - 8;
