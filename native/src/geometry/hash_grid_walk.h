@@ -58,6 +58,7 @@ struct IsNear {
 };
 
 WC_INLINE void fetch(const HashGridQuery& query, int32_t place) {
+    if (!query.xs) return;
     __builtin_prefetch(query.xs + place);
     __builtin_prefetch(query.ys + place);
     __builtin_prefetch(query.zs + place);
@@ -75,7 +76,7 @@ WC_INLINE HashGridPlace walk(const HashGridQuery& query, HashGridPlace at, Take&
             next_run(query, at);
             runs[count] = at;
             fetch(query, at.place);
-            fetch(query, at.end - 1);
+            fetch(query, at.end);
         }
         for (int run = 0; run < count; ++run) {
             at = runs[run];
