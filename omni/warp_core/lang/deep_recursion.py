@@ -35,6 +35,7 @@ def with_large_stack(action: Callable[[], R], subject: str) -> R:
 
     Raises:
         CompileError: that was not enough either.
+        RecursionError: the caller is so deep that nothing can be called; one above it may have room.
     """
     if getattr(_thread, "is_deep", False):
         return action()
@@ -43,26 +44,26 @@ def with_large_stack(action: Callable[[], R], subject: str) -> R:
             return action()
     except RecursionError:
         pass
-    try:
-        return _deeply(action)
-    except (RecursionError, MemoryError):
-        raise CompileError(subject, [Diagnostic("too-large", "the source is nested too deeply")]) from None
-
-
-def _deeply(action: Callable[[], R]) -> R:
     with _deep:
         limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit)  # raises RecursionError where it could not be set back
         sys.setrecursionlimit(max(limit, FRAMES))
         try:
-            work = Work(action)
-            try:
-                work.start()
-                return work.result()
-            except BaseException:
-                work.cancel()
-                raise
+            return _in_thread(action)
+        except (RecursionError, MemoryError):
+            raise CompileError(subject, [Diagnostic("too-large", "the source is nested too deeply")]) from None
         finally:
             sys.setrecursionlimit(limit)
+
+
+def _in_thread(action: Callable[[], R]) -> R:
+    work = Work(action)
+    try:
+        work.start()
+        return work.result()
+    except BaseException:
+        work.cancel()
+        raise
 
 
 def interruptible(action: Callable[[], R]) -> R:
