@@ -106,6 +106,7 @@ def test_triangles_face_greater_values():
 # -- positions ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")  # by scikit-image
 @pytest.mark.parametrize("shape", [(2, 2, 2), (2, 3, 33), (9, 2, 64), (11, 12, 65), (3, 40, 32)])
 @pytest.mark.parametrize("smooth", [0.0, 1.5])
 def test_vertices_agree_with_scikit_image(shape, smooth):
