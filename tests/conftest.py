@@ -8,6 +8,8 @@ import hypothesis
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.config import OPTIONS
+from omni.warp_core.dispatch import capture
 from tests import on_gpu
 
 pytest_plugins = ["tests.time_limit"]
@@ -28,6 +30,19 @@ def interruptible():
     yield
     for number, handler in zip((signal.SIGINT, signal.SIGHUP), before):
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind():
+    """Fail the test itself, not one after it, if it leaves a tape or a capture open, or an option changed."""
+    before = _left_behind()
+    yield
+    assert _left_behind() == before
+
+
+def _left_behind():
+    options = {name: getattr(wp.config, name) for name in OPTIONS}
+    return wp._native.observers(), capture.active(), options
 
 
 @pytest.fixture(params=on_gpu.DEVICES)
