@@ -4133,8 +4133,8 @@ def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGrid
     """Query of a hash grid for the points near a place.
 
     `wp.hash_grid_query_next` gives the points one by one: all that were within `max_dist` when the grid was built, and
-    others farther away. Callers compare the distance themselves. No point comes twice. The order depends on the points
-    and the grid alone.
+    others farther away. Callers compare the distance themselves, to where points are now. No point comes twice. The
+    order depends on the points and the grid alone.
 
     Args:
         id: of the grid: `grid.id`, a uint64.

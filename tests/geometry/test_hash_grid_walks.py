@@ -68,13 +68,31 @@ def test_the_interpreter_finds_the_same(monkeypatch):
 
 
 def test_points_that_are_too_far_are_left_out():
-    """Too far is farther than the radius of the query and that of the build."""
+    """Too far is farther than the radius of the query and that of the build, and an eighth of the latter more."""
     points = np.random.default_rng(3).uniform(-1, 1, (300, 3)).astype(np.float32)
     distance = np.linalg.norm(points[:, None].astype(float) - points[None], axis=2)
     for width, radius in ((0.5, 0.5), (0.5, 0.3), (0.2, 0.5)):
         order = found(WALKS[walk, 1], built(points, width), points, np.full(300, radius, np.float32))
         for i in range(300):
-            assert distance[i, order[i][order[i] >= 0]].max() <= max(width, radius) * (1 + 1e-5)
+            assert distance[i, order[i][order[i] >= 0]].max() <= (max(width, radius) + width / 8) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("radius", [0.3, 0.5, 1.1])
+def test_points_that_have_come_nearer_since_the_build_are_found_where_cells_cover_them(radius):
+    """Programs move points for some steps before they build again. Each moves by a sixteenth of a cell here."""
+    rng, width = np.random.default_rng(4), 0.5
+    before = rng.uniform(-2, 2, (400, 3)).astype(np.float32)
+    step = rng.normal(0, 1, (400, 3))
+    after = (before + step / np.linalg.norm(step, axis=1)[:, None] * width / 16 * 0.999).astype(np.float32)
+    order = found(WALKS[walk, 1], built(before, width), after, np.full(400, radius, np.float32))
+    cubes = np.floor(before / width)
+    low, high = np.floor((after - radius * 1.00001) / width), np.floor((after + radius * 1.00001) / width)
+    covered = ((cubes >= low[:, None]) & (cubes <= high[:, None])).all(axis=2)
+    near = np.linalg.norm(after[:, None].astype(float) - after[None], axis=2) <= radius
+    far_before = np.linalg.norm(after[:, None].astype(float) - before[None], axis=2) > max(radius, width)
+    assert (near & covered & far_before).any() or radius < width
+    for i in range(400):
+        assert set(np.flatnonzero(near[i] & covered[i])) <= set(order[i])
 
 
 @wp.kernel

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algo.argument_checks import integer, require_elements
+from ..algo.argument_checks import integer, require_arrays, require_elements
 from ..arrays.array import array
 from ..lang.types import I32, U32
 from .allocation import FarAway, points_as_voxels, whole_leaves

@@ -23,6 +23,7 @@ from ..vectors import isnan
 from .structure_ids import HASH_GRID
 from .structure_lookup import structure_at, unknown
 
+SLACK = 0.125  # of the width of a cell: how far points may have come nearer since the build, where cells cover it
 FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
 _LAST_GROUP = 2147483647
 _UNKNOWN = unknown("hash grid", "grid")
@@ -126,7 +127,7 @@ def cell_of(cube: int32, dim: int32) -> int32:
 @builtin
 def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> HashGridQuery:
     """Query for the points in the cells that meet the cube of half edge `reach` around a point, without those farther
-    than `reach` and than the width of a cell.
+    than `reach` and than the width of a cell, and an eighth of that width more.
     """
     data = _hash_grid_at(id)
     query = HashGridQuery()
@@ -147,7 +148,8 @@ def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> Has
         query.dim_x, query.dim_y, query.dim_z = data.dim_x, data.dim_y, data.dim_z
         query.xs, query.ys, query.zs = data.xs, data.ys, data.zs
         query.center_x, query.center_y, query.center_z = float32(point[0]), float32(point[1]), float32(point[2])
-        farthest = prim.max(float32(reach), float32(1.0 / data.inv_cell_width))
+        width = float32(1.0 / data.inv_cell_width)
+        farthest = prim.max(float32(reach), width) + float32(SLACK) * width
         query.limit = farthest * farthest
     return query
 
@@ -157,8 +159,8 @@ def hash_grid_query(id: uint64, point: Vec[3, float32], max_dist: float32) -> Ha
     """Query of a hash grid for the points near a place.
 
     `wp.hash_grid_query_next` gives the points one by one: all that were within `max_dist` when the grid was built, and
-    others farther away. Callers compare the distance themselves. No point comes twice. The order depends on the points
-    and the grid alone.
+    others farther away. Callers compare the distance themselves, to where points are now. No point comes twice. The
+    order depends on the points and the grid alone.
 
     Args:
         id: of the grid: `grid.id`, a uint64.
