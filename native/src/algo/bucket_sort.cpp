@@ -1,7 +1,7 @@
 // Places of items in the order of small keys. Counters are the result itself: where the items of each key begin.
 //
-// Few items and few keys are counted and placed at once. Otherwise items are first distributed over ranges of keys by
-// all threads, each taking one block of the items, so that the counters of a range stay in a core's cache.
+// Few items and few keys are counted and placed at once. Otherwise all threads first distribute items over ranges of
+// keys, one block of the items each. So the counters of a range stay in a core's cache.
 #include <algorithm>
 #include <array>
 #include <bit>

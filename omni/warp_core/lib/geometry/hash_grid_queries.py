@@ -126,8 +126,9 @@ def cell_of(cube: int32, dim: int32) -> int32:
 
 @builtin
 def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> HashGridQuery:
-    """Query for the points in the cells that meet the cube of half edge `reach` around a point, without those farther
-    than `reach` and than the width of a cell, and an eighth of that width more.
+    """Query for the points in the cells that meet the cube of half edge `reach` around a point.
+
+    Points are left out that are farther than `reach`, and than the width of a cell, by an eighth of that width.
     """
     data = _hash_grid_at(id)
     query = HashGridQuery()
