@@ -1,5 +1,7 @@
 """Iterative solvers against NumPy's direct one in float64, with sparse, dense, diagonal and own operators."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -254,6 +256,55 @@ def test_operands_that_do_not_fit(device):
             linear.cg(*args)
     with pytest.raises(ValueError, match="batch_offsets"):
         linear.LinearOperator((3, 3), float, device, print, max_batch_length=2)
+    with pytest.raises(TypeError, match="b: expected an array, got ndarray"):
+        linear.cg(A, b.numpy(), b)
+    for size in (2, 100000):
+        diagonal = wp.ones(size, dtype=float)
+        with pytest.raises(ValueError, match=f"A has shape .{size},., b 3 numbers"):
+            linear.cg(diagonal, b, wp.zeros(3, dtype=float))
+        with pytest.raises(ValueError, match=f"M: expected an operator of 3 rows, .* got {size}"):
+            linear.cg(A, b, wp.zeros(3, dtype=float), M=diagonal)
+        state = linear.cg(A, b, wp.zeros(3, dtype=float), run=False)
+        with pytest.raises(ValueError, match="M: expected an operator of 3 rows"):
+            state(M=diagonal)
+
+
+def test_options_that_mean_nothing(device):
+    A, b, x = ws.bsr_identity(3, float), wp.ones(3, dtype=float), wp.zeros(3, dtype=float)
+    for options, text in (
+        ({"check_every": -1}, "check_every: must not be negative, got -1"),
+        ({"maxiter": -3}, "maxiter: must not be negative, got -3"),
+        ({"tol": float("nan")}, "tol: expected a number, got nan"),
+        ({"tol": 0.1, "atol": float("nan")}, "atol: expected a number, got nan"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            linear.cg(A, b, x, **options)
+    for begins in ([0, 2, 100000], [-100000, 3], [0, 3, 2]) if wp.get_device(device).is_cpu else ():
+        operator = linear.aslinearoperator(A, batch_offsets=wp.array(begins, dtype=int))
+        with pytest.raises(ValueError, match="batch_offsets: expected ascending numbers from 0 to 3"):
+            linear.cg(operator, b, x)
+
+
+def test_options_at_their_limits(device):
+    a, b = system("cg")
+    b64 = wp.array(b, dtype=wp.float64)
+    for maxiter in (math.inf, 10**12):
+        x = wp.zeros(40, dtype=wp.float64)
+        assert linear.cg(sparse(a), b64, x, maxiter=maxiter)[1:] and solved(a, b, x, 1e-10)
+    assert linear.cg(sparse(a), b64, wp.zeros(40, dtype=wp.float64), maxiter=0.5)[0] == 1
+    for tol in (0.0, -1.0):
+        x = wp.zeros(40, dtype=wp.float64)
+        assert linear.cg(sparse(a), b64, x, tol=tol)[::2] == (40, 0.0) and solved(a, b, x, 1e-10)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("check_every", [0, 4])
+def test_the_solution_replaces_the_right_hand_side(name, check_every, device):
+    a, b = system(name)
+    options = {} if name == "bicgstab" else {"restart": 4}
+    x = wp.array(b, dtype=wp.float64)
+    SOLVERS[name](sparse(a), x, x, maxiter=400, check_every=check_every, **options)
+    assert solved(a, b, x, 1e-9)
 
 
 def test_vectors_with_gaps(device):

@@ -190,6 +190,9 @@ def test_products_with_rows_of_before(rng, device):
     assert close(dense(z), dense(A) @ dense(A), 1e-5)
     with pytest.raises(ValueError, match="work_arrays"):
         ws.bsr_mm(A, A, z, reuse_topology=True)
+    B = ws.bsr_identity(9, wp.float32)
+    with pytest.raises(ValueError, match=r"got \(9, 9\) and \(6, 6\) rows and columns of blocks"):
+        ws.bsr_mm(B, B, work_arrays=work, reuse_topology=True)
     with pytest.warns(UserWarning, match="exceeded"):
         assert close(dense(ws.bsr_mm(A, A, max_new_nnz=1)), dense(z), 1e-6)
     assert ws.bsr_mm(A, A, max_new_nnz=100).nnz == 100

@@ -83,6 +83,11 @@ def bsr_mm(
     if z is None:
         z, beta = _new_product(left.matrix, right.matrix), 0.0
     _check_product(left.matrix, right.matrix, z)
+    if reuse_topology and kept and (kept.nrow, kept.ncol) != (z.nrow, z.ncol):
+        raise ValueError(
+            f"reuse_topology=True needs a product of the size that `work_arrays` was used for: got {(z.nrow, z.ncol)} "
+            f"and {(kept.nrow, kept.ncol)} rows and columns of blocks"
+        )
     scale = alpha * left.scale * right.scale
     a, b = (bsr_copy(m) if m is z else m for m in (left.matrix, right.matrix))
     gradient = a.requires_grad or b.requires_grad

@@ -132,11 +132,11 @@ def cg(
     Args:
         A: The matrix: sparse, dense (an array of two dimensions), a diagonal (one dimension), or a `LinearOperator`.
         b: The right-hand side: one dimension, of numbers or vectors.
-        x: Where the search begins, and the solution.
+        x: Where the search begins, and the solution. It may be `b`.
         tol: The residual at which the system is solved, relative to the norm of `b`.
         atol: The same, absolute. The larger of both counts. One that is left out is the other; if both are, 1e-6 in
             float32, 1e-12 in float64, 1e-3 in float16.
-        maxiter: The most iterations; as many as unknowns for 0.
+        maxiter: The most iterations; as many as unknowns (of a batch, in the mean of its systems) for 0.
         M: A preconditioner: see `preconditioner`.
         callback: Called with iteration, residual and tolerance at every check. A kernel for `check_every=0`, which gets
             arrays: the iteration, and the squares of both.

@@ -138,6 +138,15 @@ def flat(a: array) -> array:
     return a.view(python_type(t.scalar)).flatten() if isinstance(t, Packed) else a.flatten()
 
 
+def rows_of(operator: LinearOperator) -> int | None:
+    """The rows of an operator in numbers; None for one of a program's own whose shape does not say."""
+    if len(operator.shape) == 2:
+        return operator.shape[0]
+    t = wc_type(operator.dtype)
+    width = t.rows if isinstance(t, Mat) else t.count if isinstance(t, Packed) else 1
+    return None if operator._source is None else operator.shape[0] * width
+
+
 def _sparse(A: BsrMatrix) -> Matvec:
     def multiply(x: array, y: array, z: array, alpha: float, beta: float) -> None:
         _begin(y, z, beta)

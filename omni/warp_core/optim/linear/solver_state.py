@@ -13,19 +13,21 @@ from typing import Any
 
 from ...algo.reduce import array_inner
 from ...arrays.array import array
-from ...arrays.factories import full, zeros
+from ...arrays.factories import clone, full, zeros
+from ...arrays.layouts import may_share_memory
 from ...arrays.transfer import copy
 from ...dispatch import capture, observers
 from ...dispatch.operation import Operation, Write, execute
 from ...graphs.graph import ScopedCapture, capture_launch, capture_while
 from ...lang.values.scalars import float16, float32, float64, int32
 from ...launches.launch import launch
-from .linear_operator import LinearOperator, aslinearoperator, flat
+from .linear_operator import LinearOperator, aslinearoperator, flat, rows_of
 from .solver_kernels import check_systems, dot_systems, find_owners, set_tolerances
 
 __all__ = ["LinearSolverState"]
 
 _TOLERANCES = {float16: 1e-3, float32: 1e-6, float64: 1e-12}
+_MOST = 2**31 - 1  # iterations that an int32 can count
 _FEW = 4  # fewer iterations between checks are not worth a capture
 
 
@@ -38,11 +40,11 @@ class LinearSolverState:
     Args:
         A: The matrix: sparse, dense, a diagonal, or a `LinearOperator`.
         b: The right-hand side.
-        x: Where the search begins, and the solution.
+        x: Where the search begins, and the solution. It may be `b`.
         tol: The residual at which a system is solved, relative to the norm of `b`.
         atol: The same, absolute. The larger of both counts. One that is left out is the other; if both are, 1e-6 in
             float32, 1e-12 in float64, 1e-3 in float16.
-        maxiter: The most iterations; as many as unknowns for 0.
+        maxiter: The most iterations; as many as unknowns (of a batch, in the mean of its systems) for 0.
         M: A preconditioner: an approximate inverse of `A`.
         callback: Called with iteration, residual and tolerance at every check. A kernel for `check_every=0`, which gets
             arrays: the iteration, and the squares of both.
@@ -67,8 +69,13 @@ class LinearSolverState:
     ):
         if type(self) is LinearSolverState:
             raise TypeError("LinearSolverState is the base of CG, CR, BiCGSTAB and GMRES; make one of those")
+        for name, given in (("b", b), ("x", x)):
+            if not isinstance(given, array):
+                raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
         self._A, self._b, self._x, self._M = aslinearoperator(A), b, x, _preconditioner(M)
         self._callback, self._check_every, self._use_cuda_graph = callback, int(check_every), use_cuda_graph
+        if self._check_every < 0:
+            raise ValueError(f"check_every: must not be negative, got {check_every}")
         self._device, self._size = b.device, flat(b).size
         self._check_sizes()
         self._scalar = self._A.scalar_type
@@ -77,14 +84,16 @@ class LinearSolverState:
             raise ValueError(
                 f"A: solvers need numbers of type float16, float32 or float64, got {self._scalar.__name__}"
             )
-        self._tol = default if tol is None and atol is None else atol if tol is None else tol
-        self._atol = self._tol if atol is None else atol
+        named = (("tol", tol), ("atol", atol))
+        bounds = [_tolerance(name, bound) for name, bound in named if bound is not None] or [default]
+        self._tol, self._atol = bounds[0], bounds[-1]
         self._count = self._A.batch_count
         self._real = float64 if self._scalar is float64 else float32
-        self._maxiter = int(maxiter) if maxiter else max(self._size // self._count, 1)
+        self._maxiter = _iterations(maxiter or self._size // self._count)
         self._offsets, self._owner = self._A.batch_offsets, None
         with observers.NotRecording():
             if self._offsets is not None:
+                self._check_systems(self._offsets)
                 self._owner = full(self._size, -1, dtype=int32, device=self._device)
                 launch(find_owners, self._count, [self._offsets, self._owner], device=self._device)
             self._residuals, self._bounds = self._numbers(), self._numbers()
@@ -161,7 +170,7 @@ class LinearSolverState:
         self._A, self._M, (self._b, self._x) = operator, preconditioner, rows
         done: list[Any] = []
         sources = [op._source for op in (self._A, self._M) if op is not None]
-        arrays = {f"operand {i}": getattr(s, "values", s) for i, s in enumerate(sources) if s is not None}
+        arrays = {name: getattr(s, "values", s) for name, s in zip("AM", sources) if s is not None}
         execute(
             Operation(
                 f"a solve by {type(self).__name__}",
@@ -186,6 +195,7 @@ class LinearSolverState:
                 raise ValueError(f"Incompatible {name}.{what}: expected {before}, got {now}")
         if M is not None and M.device is not self._device:
             raise ValueError(f"Incompatible M.device: expected {self._device}, got {M.device}")
+        self._check_preconditioner(M)
 
     def _check_sizes(self) -> None:
         A, size = self._A, self._size
@@ -194,14 +204,27 @@ class LinearSolverState:
             raise ValueError(f"A, b and x must have the same scalar type, got {', '.join(s.__name__ for s in t)}")
         if len(A.shape) == 2 and A.shape[0] != A.shape[1]:
             raise ValueError(f"A: solvers need a square matrix, got shape {A.shape}")
-        if flat(self._x).size != size or (len(A.shape) == 2 and A.shape[0] != size):
+        if flat(self._x).size != size or rows_of(A) not in (size, None):
             numbers = flat(self._x).size
             raise ValueError(f"Incompatible shapes: A has shape {A.shape}, b {size} numbers, x {numbers}")
+        self._check_preconditioner(self._M)
+
+    def _check_preconditioner(self, M: LinearOperator | None) -> None:
+        rows = None if M is None or M._source is None else rows_of(M)
+        if rows not in (self._size, None):
+            raise ValueError(f"M: expected an operator of {self._size} rows, as b has so many numbers, got {rows}")
+
+    def _check_systems(self, offsets: array) -> None:
+        """Raise ValueError for systems beyond the vectors, where offsets can be read without waiting for a device."""
+        if self._device.is_cpu and capture.innermost() is None:
+            begins = offsets.list()
+            if begins[0] < 0 or begins[-1] > self._size or begins != sorted(begins):
+                raise ValueError(f"batch_offsets: expected ascending numbers from 0 to {self._size}, got {begins}")
 
     def _solve(self) -> Any:
         target = self._x
-        if not (target.is_contiguous and self._b.is_contiguous):
-            return self._solve_dense(target)
+        if not (target.is_contiguous and self._b.is_contiguous) or may_share_memory(target, self._b):
+            return self._solve_copies(target)
         self._dot(self._b, self._b, self._residuals)
         inputs = [self._residuals, float64(self._tol), float64(self._atol), self._bounds]
         launch(set_tolerances, self._count, inputs, device=self._device)
@@ -209,10 +232,10 @@ class LinearSolverState:
         self._iteration.zero_()
         return self._solve_on_device() if self._check_every == 0 else self._solve_with_checks()
 
-    def _solve_dense(self, target: array) -> Any:
-        """Solve with copies of vectors that have gaps."""
+    def _solve_copies(self, target: array) -> Any:
+        """Solve with copies of vectors that have gaps, or the same memory."""
         before = self._b, self._x
-        self._b, self._x = self._b.contiguous(), target.contiguous()
+        self._b, self._x = clone(self._b), clone(target)
         result = self._solve()
         copy(target, self._x)
         self._b, self._x = before
@@ -276,6 +299,20 @@ class LinearSolverState:
     def _report(self, iteration: int, residual: float, bound: float) -> None:
         if self._callback is not None:
             self._callback(iteration, residual, bound)
+
+
+def _tolerance(name: str, given: float) -> float:
+    """A tolerance; a negative one, which no residual has, counts as 0."""
+    if math.isnan(given):
+        raise ValueError(f"{name}: expected a number, got nan")
+    return max(float(given), 0.0)
+
+
+def _iterations(maxiter: float) -> int:
+    """The most iterations, at least 1: an int32, even for infinity."""
+    if maxiter < 0:
+        raise ValueError(f"maxiter: must not be negative, got {maxiter}")
+    return max(int(min(maxiter, _MOST)), 1)
 
 
 def _preconditioner(M: Any) -> LinearOperator | None:
