@@ -243,6 +243,13 @@ def test_diagonals(rng, device):
     assert (dense(ws.bsr_diag(wp.array([1.0, 2.0], dtype=float), cols_of_blocks=4)) == np.diag([1, 2, 0, 0])).all()
     with pytest.raises(ValueError, match="square blocks"):
         ws.bsr_identity(3, MAT23)
+    for change in (
+        lambda: ws.bsr_identity(-1, float),
+        lambda: ws.bsr_set_diag(A, None, -1),
+        lambda: ws.bsr_set_zero(A, -1),
+    ):
+        with pytest.raises(ValueError, match="must not be negative, got -1"):
+            change()
     with pytest.raises(ValueError, match="at least 4"):
         ws.bsr_get_diag(A, out=wp.zeros(2, dtype=wp.mat22d))
 
@@ -281,3 +288,19 @@ def test_kernels_take_matrices_and_find_blocks(rng, device):
     for r, c, (block, same, row, again) in zip(rows, columns, found.numpy()):
         assert block == same and row == again == (r if block >= 0 else -1)
         assert (values[block] if block >= 0 else 0.0) == np.float32(a[r, c])
+
+
+def test_values_of_the_matrix_that_changes(rng, device):
+    A = random_matrix(rng, 50, 50, wp.float64, number=400)
+    before, count = dense(A), A.nnz_sync()
+    ws.bsr_set_from_triplets(A, A.columns[:count], A.uncompress_rows(), A.values[:count])
+    assert (dense(A) == before.T).all()
+    places = A.uncompress_rows(), wp.clone(A.columns[:count])
+    backwards = [wp.array(a.numpy()[::-1].copy(), dtype=int) for a in places]
+    mapping = ws.bsr_set_from_triplets(A, *backwards, prune_numerical_zeros=False, build_mapping=True)
+    old = A.values.numpy()[:count].copy()
+    ws.bsr_set_from_mapped_values(A, mapping, A.values[:count])
+    assert (A.values.numpy()[:count] == old[::-1]).all()
+    for call in (ws.bsr_set_from_mapped_values, lambda A, m, v: ws.bsr_set_from_triplets(A, *places, v)):
+        with pytest.raises(TypeError, match="values: expected an array of blocks, got list"):
+            call(A, mapping, [1.0])

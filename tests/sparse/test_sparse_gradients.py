@@ -147,3 +147,16 @@ def test_a_matrix_that_is_rebuilt_keeps_the_gradients_of_before(device):
     g = np.array([2.0 * 150.0, 4.0 * 171.0])
     assert np.allclose(values.grad.numpy(), [g[0] * (5 + 70), g[1] * (7 + 50)])
     assert np.allclose(x.grad.numpy(), [g[0] * 2 + g[1] * 30, g[1] * 3 + g[0] * 20])
+
+
+def test_a_matrix_that_becomes_the_identity_keeps_the_gradients_of_before(device):
+    values = wp.array([2.0, 3.0], dtype=wp.float64, requires_grad=True)
+    x = wp.array([5.0, 7.0], dtype=wp.float64, requires_grad=True)
+    places = wp.array([0, 1], dtype=int), wp.array([1, 0], dtype=int)
+    with wp.Tape() as tape:
+        A = ws.bsr_from_triplets(2, 2, *places, values)
+        y = A @ x
+        ws.bsr_set_identity(A)
+        z = A @ y
+    tape.backward(grads={z: wp.array([1.0, 10.0], dtype=wp.float64)})
+    assert values.grad.list() == [7.0, 50.0] and x.grad.list() == [30.0, 2.0]

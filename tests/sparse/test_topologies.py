@@ -103,6 +103,7 @@ def test_room_of_rows_by_numbers_and_arrays(device):
     assert A.row_counts is None and A.nnz == 0 and A.offsets.list()[:3] == [0, 0, 0]
     for options, text in (
         ({"row_capacity": -1}, "negative"),
+        ({"row_capacity": integers([2, -5, 9])}, "negative, got -5"),
         ({"row_capacity": integers([1])}, "expected 3 elements"),
         ({"row_capacity": 2, "nnz_capacity": 4}, "at least nnz"),
         ({"row_capacity": 2, "topology": "compact"}, "requires topology"),
@@ -173,7 +174,7 @@ def test_counts_that_the_program_changed(device):
         (lambda A, M: ws.bsr_set_transpose(ws.bsr_zeros(3, 3, wp.mat33), M), "Destination block shape must be"),
         (lambda A, M: A + 1.0, "cannot be interpreted as a BsrMatrix"),
         (lambda A, M: ws.bsr_set_from_triplets(A, integers([0]), integers([0, 1])), "same length"),
-        (lambda A, M: ws.bsr_set_from_triplets(A, integers([0]), integers([0]), wp.ones(2)), "same length"),
+        (lambda A, M: ws.bsr_set_from_triplets(A, integers([0]), integers([0]), wp.ones(2)), "one for each triplet"),
         (lambda A, M: ws.bsr_set_from_triplets(A, integers([0, 1]), integers([0, 1]), wp.ones(4)[::2]), "contiguous"),
         (lambda A, M: ws.bsr_set_from_triplets(M, integers([0]), integers([0]), wp.ones(1)), "must correspond"),
         (lambda A, M: ws.bsr_set_from_triplets(M, integers([0]), integers([0]), wp.ones((1, 2, 3))), "block shape"),

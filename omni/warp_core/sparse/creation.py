@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import tid
 from ..algo.scan import array_scan
-from ..arrays.array import array, array1d, array3d
+from ..arrays.array import array, array1d
 from ..arrays.factories import empty, zeros
 from ..arrays.transfer import copy
 from ..dispatch import observers
@@ -16,7 +16,7 @@ from ..lang.values.scalars import int32
 from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
 from .block_kernels import read_blocks
-from .matrix import BsrMatrix, block_numbers, new_matrix, operand, reserve
+from .matrix import BsrMatrix, block_numbers, check_sizes, new_matrix, operand, reserve
 from .policies import policy
 from .rows import SYMBOLIC, find_column, row_end
 
@@ -85,6 +85,7 @@ def bsr_set_zero(
     chosen = policy(topology)
     nrow = bsr.nrow if rows_of_blocks is None else int(rows_of_blocks)
     ncol = bsr.ncol if cols_of_blocks is None else int(cols_of_blocks)
+    check_sizes(nrow, ncol)
     if row_capacity is not None and chosen != "padded":
         raise ValueError("row_capacity requires topology='padded'")
     if chosen == "masked":
@@ -121,11 +122,14 @@ def _set_capacity(bsr: BsrMatrix, nrow: int, row_capacity: int | array | None) -
         return
     bsr.offsets = zeros(nrow + 1, dtype=int32, device=bsr.device)
     if isinstance(row_capacity, array):
-        if row_capacity.size != nrow:
-            raise ValueError(f"row_capacity: expected {nrow} elements, one for each row, got {row_capacity.size}")
+        room = row_capacity.numpy()
+        if room.size != nrow:
+            raise ValueError(f"row_capacity: expected {nrow} elements, one for each row, got {room.size}")
+        if (room < 0).any():
+            raise ValueError(f"row_capacity: must not be negative, got {room.min()}")
         copy(bsr.offsets, row_capacity, 1, 0, count=nrow)
         array_scan(bsr.offsets, bsr.offsets)
-        bsr.nnz = int(bsr.offsets[nrow : nrow + 1].numpy()[0])
+        bsr.nnz = int(room.sum())
     else:
         if row_capacity < 0:
             raise ValueError(f"row_capacity: must not be negative, got {row_capacity}")
@@ -162,8 +166,8 @@ def bsr_set_identity(A: BsrMatrix, rows_of_blocks: int | None = None) -> None:
     rows, cols = A.block_shape
     if rows != cols:
         raise ValueError(f"the identity needs square blocks, got blocks of {rows} x {cols}")
-    bsr_set_diag(A, None, rows_of_blocks, rows_of_blocks)
-    launch(write_identity, A.nnz, [block_numbers(A.values, A.block_shape)], device=A.device)
+    one = A.dtype(*(i == j for i in range(rows) for j in range(rows)))
+    bsr_set_diag(A, one, rows_of_blocks, rows_of_blocks)
 
 
 def bsr_diag(
@@ -221,6 +225,7 @@ def bsr_set_diag(A: BsrMatrix, diag: Any, rows_of_blocks: int | None = None, col
     ncol = rows_of_blocks if cols_of_blocks is None else cols_of_blocks
     if nrow is None or ncol is None:
         nrow, ncol = (diag.size, diag.size) if isinstance(diag, array) and not A.nrow else (A.nrow, A.ncol)
+    check_sizes(nrow, ncol)
     count = min(nrow, ncol)
     if isinstance(diag, array):
         if wc_type(diag.dtype) is not wc_type(A.dtype):
@@ -284,14 +289,6 @@ def set_diagonal_rows(count: int, offsets: array1d(dtype=int), columns: array1d(
     offsets[i] = i if i < count else count
     if i < count:
         columns[i] = i
-
-
-@kernel(**SYMBOLIC)
-def write_identity(values: array3d(dtype=Any)):
-    block = tid()
-    for i in range(values.shape[1]):
-        for j in range(values.shape[2]):
-            values[block, i, j] = values.dtype(1 if i == j else 0)
 
 
 @kernel(**SYMBOLIC)

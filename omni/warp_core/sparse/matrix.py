@@ -349,12 +349,19 @@ def block_numbers(values: array, shape: tuple[int, int]) -> array:
 
 def new_matrix(rows: int, cols: int, dtype: Any, device: Any, nnz: int = 0) -> BsrMatrix:
     """Return a matrix without blocks, with room for `nnz`."""
+    check_sizes(rows, cols)
     made = bsr_matrix_t(dtype)()
     made.nrow, made.ncol, made.nnz = rows, cols, 0
     made.offsets = zeros(rows + 1, dtype=int32, device=device)
     made.columns = empty(nnz, dtype=int32, device=device)
     made.values = empty(nnz, dtype=python_type(wc_type(dtype)), device=device)
     return made
+
+
+def check_sizes(rows: int, cols: int) -> None:
+    """Raise ValueError for numbers of rows or columns that no matrix has."""
+    if rows < 0 or cols < 0:
+        raise ValueError(f"the numbers of rows and columns of blocks must not be negative, got {rows} and {cols}")
 
 
 def reserve(matrix: BsrMatrix, nnz: int, gradient: bool = False, keep: bool = False) -> None:

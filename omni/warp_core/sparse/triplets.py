@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import tid
 from ..arrays.array import array, array1d, array3d
-from ..arrays.factories import empty
+from ..arrays.factories import clone, empty
+from ..arrays.layouts import may_share_memory
 from ..dispatch import observers
 from ..lang.kernel import kernel
 from ..lang.values.scalars import bool as bool_type
@@ -184,11 +185,10 @@ def bsr_set_from_mapped_values(
     if reduction not in ("gather", "atomic"):
         raise ValueError(f"Unsupported mapped reduction {reduction!r}, expected 'gather' or 'atomic'")
     mapping.validate(dest)
-    if values.shape[0] != mapping._count:
-        raise ValueError(f"Values must contain {mapping._count} triplets, got first dimension {values.shape[0]}")
+    numbers = _checked_values(dest, values, mapping._count)
     if values.requires_grad and not dest.values.requires_grad:
         dest.values.requires_grad = True
-    _sum_up(dest, mapping._links, mapping._groups, _checked_values(dest, values, mapping._count))
+    _sum_up(dest, mapping._links, mapping._groups, numbers)
 
 
 def _sum_up(dest: BsrMatrix, links: array, groups: Groups, numbers: array) -> None:
@@ -205,11 +205,15 @@ def _check_places(rows: Any, columns: Any) -> None:
 
 
 def _checked_values(dest: BsrMatrix, values: array, number: int) -> array:
-    """The numbers of values, which must be blocks of the matrix: block, row, column."""
+    """The numbers of values, which must be blocks of the matrix: block, row, column. They survive writes to it."""
+    if not isinstance(values, array):
+        raise TypeError(f"values: expected an array of blocks, got {type(values).__name__}")
     if values.shape[0] != number:
-        raise ValueError(f"Values and rows arrays must have the same length, got {values.shape[0]} and {number}")
+        raise ValueError(f"values: expected {number} blocks, one for each triplet, got {values.shape[0]}")
     if not values.is_contiguous:
         raise ValueError("Values array must be contiguous")
+    if may_share_memory(values, dest.values):
+        values = clone(values)
     shape, name = dest.block_shape, values.dtype.__name__
     if values.ndim == 3:
         if values.shape[1:] != shape:
