@@ -304,3 +304,16 @@ def test_values_of_the_matrix_that_changes(rng, device):
     for call in (ws.bsr_set_from_mapped_values, lambda A, m, v: ws.bsr_set_from_triplets(A, *places, v)):
         with pytest.raises(TypeError, match="values: expected an array of blocks, got list"):
             call(A, mapping, [1.0])
+
+
+def test_integers_are_not_multiplied_by_fractions():
+    A = wp.sparse.bsr_diag(wp.array([2, 4], dtype=int))
+    x = wp.array([1, 1], dtype=int)
+    assert wp.sparse.bsr_mv(A, x, alpha=2.0).list() == [4, 8]
+    for multiply in (
+        lambda: wp.sparse.bsr_mv(A, x, alpha=0.5),
+        lambda: wp.sparse.bsr_scale(A, 0.5),
+        lambda: (0.5 * A) @ x,
+    ):
+        with pytest.raises(ValueError, match=r"a matrix of int32 cannot be multiplied by 0\.5"):
+            multiply()

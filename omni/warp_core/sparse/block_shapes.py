@@ -58,7 +58,7 @@ def convert(dest: BsrMatrix, source: Operand, structure_only: bool, topology: st
         return
     values = block_numbers(matrix.values, old), block_numbers(dest.values, (rows, cols))
     dest.values.zero_()
-    inputs = [of_slots, matrix.columns, values[0], matrix.scalar_type(scale)]
+    inputs = [of_slots, matrix.columns, values[0], matrix._number(scale)]
     inputs += [dest.offsets, dest.row_counts, dest.columns, values[1]]
     launch(move_numbers, (matrix.nnz, *old), inputs, device=dest.device)
 

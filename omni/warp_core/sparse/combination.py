@@ -57,7 +57,7 @@ def _read(dest: BsrMatrix, links: array, source: Operand) -> None:
     matrix, scale = source
     shape = dest.block_shape
     blocks = block_numbers(matrix.values, shape), block_numbers(dest.values, shape)
-    launch(read_blocks, (dest.nnz, *shape), [links, *blocks, matrix.scalar_type(scale)], device=dest.device)
+    launch(read_blocks, (dest.nnz, *shape), [links, *blocks, matrix._number(scale)], device=dest.device)
 
 
 def bsr_copy(
@@ -112,7 +112,7 @@ def bsr_scale(x: Any, alpha: float) -> BsrMatrix:
     """
     matrix, scale = operand(x)
     if alpha * scale != 1.0 and matrix.nnz:
-        factor = matrix.scalar_type(alpha * scale)
+        factor = matrix._number(alpha * scale)
         launch(scale_blocks, matrix.nnz, [matrix.values, factor], device=matrix.device)
     return matrix
 

@@ -267,7 +267,7 @@ def bsr_get_diag(A: Any, out: array | None = None) -> array:
         rows = [matrix.offsets, matrix.row_counts, matrix.columns]
         launch(find_diagonal, count, [*rows, slots], device=matrix.device)
     blocks = block_numbers(matrix.values, shape), block_numbers(out, shape)
-    launch(read_blocks, (count, *shape), [slots, *blocks, matrix.scalar_type(scale)], device=matrix.device)
+    launch(read_blocks, (count, *shape), [slots, *blocks, matrix._number(scale)], device=matrix.device)
     return out
 
 

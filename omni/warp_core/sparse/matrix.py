@@ -104,6 +104,16 @@ class BsrMatrix(_Operators):
         t = wc_type(self.dtype)
         return python_type(t.scalar) if isinstance(t, Mat) else self.dtype
 
+    def _number(self, value: float) -> Any:
+        """A factor of this matrix, in its type of numbers. Raises ValueError if integers cannot hold it."""
+        number = self.scalar_type(value)
+        holds_fractions = float(self.scalar_type(0.5)) == 0.5
+        if not holds_fractions and float(number) != value:
+            name = self.scalar_type.__name__
+            remedy = "write bsr_copy(A, scalar_type=float) for a matrix of floats"
+            raise ValueError(f"a matrix of {name} cannot be multiplied by {value}; {remedy}")
+        return number
+
     @property
     def block_shape(self) -> tuple[int, int]:
         """Rows and columns of a block."""

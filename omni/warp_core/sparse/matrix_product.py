@@ -162,7 +162,7 @@ def _scale_in_place(z: BsrMatrix, beta: float) -> None:
     if beta == 0.0:
         z.values.zero_()
     elif beta != 1.0:
-        launch(scale_blocks, z.nnz, [z.values, z.scalar_type(beta)], device=z.device)
+        launch(scale_blocks, z.nnz, [z.values, z._number(beta)], device=z.device)
 
 
 def _begin(z: BsrMatrix, old: Operand | None) -> None:
@@ -176,13 +176,13 @@ def _begin(z: BsrMatrix, old: Operand | None) -> None:
         arrays = [rows.offsets, rows.row_counts, rows.columns, z.offsets, z.row_counts, z.columns, links]
         launch(find_rows, z.nrow, arrays, device=z.device)
     values = block_numbers(old.matrix.values, z.block_shape), block_numbers(z.values, z.block_shape)
-    launch(read_blocks, (z.nnz, *z.block_shape), [links, *values, z.scalar_type(old.scale)], device=z.device)
+    launch(read_blocks, (z.nnz, *z.block_shape), [links, *values, z._number(old.scale)], device=z.device)
 
 
 def _multiply(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix, scale: float) -> None:
     rows = [a for m in (x, y, z) for a in (m.offsets, m.row_counts, m.columns)]
     values = _factors(x, y, z)
-    launch(multiply_rows, x.nrow, [*rows, *values, x.scalar_type(scale)], device=z.device)
+    launch(multiply_rows, x.nrow, [*rows, *values, x._number(scale)], device=z.device)
 
 
 def _factors(*matrices: BsrMatrix) -> list[array]:

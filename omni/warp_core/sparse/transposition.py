@@ -49,7 +49,7 @@ def bsr_set_transpose(dest: BsrMatrix, src: Any, topology: str | None = None) ->
         links = linked(order, install(dest, pattern, chosen, matrix.requires_grad))
     shape = dest.block_shape
     blocks = block_numbers(matrix.values, (rows, cols)), block_numbers(dest.values, shape)
-    launch(read_transposed, (dest.nnz, *shape), [links, *blocks, matrix.scalar_type(scale)], device=dest.device)
+    launch(read_transposed, (dest.nnz, *shape), [links, *blocks, matrix._number(scale)], device=dest.device)
 
 
 def _sorted_rows(matrix: BsrMatrix) -> tuple[Pattern, array]:

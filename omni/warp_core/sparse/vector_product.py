@@ -67,7 +67,7 @@ def bsr_mv(
         return y
     if may_share_memory(x, y):
         read = _vectors(matrix, _copied(x, work_buffer), cols, width, "x")
-    factors = matrix.scalar_type(alpha * scale), matrix.scalar_type(beta)
+    factors = matrix._number(alpha * scale), matrix._number(beta)
     inputs = [matrix.offsets, matrix.row_counts, matrix.columns, matrix.values, read, factors[0]]
     if transpose:
         _scale(written, matrix, beta)
@@ -81,7 +81,7 @@ def _scale(values: array, matrix: BsrMatrix, factor: float) -> None:
     if factor == 0.0:
         values.zero_()
     elif factor != 1.0:
-        launch(scale_blocks, values.size, [values, matrix.scalar_type(factor)], device=values.device)
+        launch(scale_blocks, values.size, [values, matrix._number(factor)], device=values.device)
 
 
 def _copied(x: array, work_buffer: array | None) -> array:
