@@ -78,6 +78,7 @@ def test_a_text_of_ten_megabytes_is_refused_where_it_is_pasted(tab):
 def test_a_slow_frame_leaves_the_page_at_work_and_comes_in_the_end(tab):
     tab.write(SLOW)
     tab.until_top(0.5 + TICK)
+    expect(tab.page.locator(".engine")).to_have_text("ready")
     set_height(tab, 4)
     tab.node("clock").click()
     expect(tab.page.get_by_label("Name of the node")).to_have_value("clock")

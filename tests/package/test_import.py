@@ -60,9 +60,9 @@ LAUNCHES = {
         inference kernel kernel_module kernel_options kernel_transforms launch_constants prim ref_params registry
         semantics source source_recovery types values values.scalars values.structs values.type_registry
         values.value_classes values.value_methods""",
-    "lib": "builtin_index scalar_functions",
+    "lib": "builtin_index geometry geometry.structure_ids scalar_functions volumes volumes.grid_types",
     "ir": "launch_facts nodes",
-    "front": "content_hash warnings",
+    "front": "code_lines content_hash warnings",
     "codegen": "target",
     "dispatch": "call_site capture observers operation",
     "devices": "cuda_capture cuda_memory descriptor_memory device stream",
