@@ -9,29 +9,23 @@ from ... import sqrt, tid
 from ...arrays.array import array1d, array2d, array3d
 from ...lang.kernel import kernel
 from ...lang.values.scalars import float64
-from .solver_kernels import ratio, system_of
-
-_OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
+from .solver_kernels import OPTIONS, numbers_of, ratio, system_of
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def project_systems(
     offsets: array1d(dtype=int), size: int, basis: array2d(dtype=Any), w: array1d(dtype=Any), h: array2d(dtype=Any)
 ):
     """Write the products of a vector and the rows of the basis in each system."""
     row, system = tid()
-    start = 0
-    end = size
-    if offsets:
-        start = offsets[system]
-        end = offsets[system + 1]
+    start, end = numbers_of(offsets, size, system)
     total = float64(0.0)
     for i in range(start, end):
         total += float64(basis[row, i]) * float64(w[i])
     h[row, system] = h.dtype(total)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def remove_projection(
     owner: array1d(dtype=int), basis: array2d(dtype=Any), count: int, h: array2d(dtype=Any), w: array1d(dtype=Any)
 ):
@@ -46,21 +40,21 @@ def remove_projection(
     w[i] = w.dtype(rest)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def keep_projection(h: array2d(dtype=Any), column: int, hessenberg: array3d(dtype=Any)):
     """Add products to a column of the small matrix."""
     row, system = tid()
     hessenberg[system, row, column] = hessenberg[system, row, column] + h[row, system]
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def keep_norm(squares: array1d(dtype=Any), column: int, hessenberg: array3d(dtype=Any)):
     """Write the norm below the diagonal of the small matrix."""
     system = tid()
     hessenberg[system, column + 1, column] = sqrt(squares[system])
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def normalize_row(
     owner: array1d(dtype=int), w: array1d(dtype=Any), squares: array1d(dtype=Any), row: array1d(dtype=Any)
 ):
@@ -71,7 +65,7 @@ def normalize_row(
         row[i] = row.dtype(ratio(squares.dtype(w[i]), sqrt(squares[system])))
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def solve_small(hessenberg: array3d(dtype=Any), squares: array1d(dtype=Any), g: array2d(dtype=Any)):
     """Solve the least-squares problem of a cycle by rotations; `g` gets the factors of the basis."""
     system = tid()
@@ -104,7 +98,7 @@ def solve_small(hessenberg: array3d(dtype=Any), squares: array1d(dtype=Any), g: 
         g[k, system] = ratio(rest, hessenberg[system, k, k])
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def combine_rows(owner: array1d(dtype=int), basis: array2d(dtype=Any), g: array2d(dtype=Any), w: array1d(dtype=Any)):
     """Write the sum of the rows of the basis, each times its factor."""
     i = tid()
@@ -117,7 +111,7 @@ def combine_rows(owner: array1d(dtype=int), basis: array2d(dtype=Any), g: array2
     w[i] = w.dtype(total)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def add_vector(owner: array1d(dtype=int), x: array1d(dtype=Any), w: array1d(dtype=Any)):
     """Add a vector."""
     i = tid()

@@ -17,10 +17,10 @@ from ...launches.launch import launch
 from ...sparse.creation import bsr_get_diag
 from ...sparse.matrix import BsrMatrix, block_numbers
 from .linear_operator import LinearOperator, aslinearoperator
+from .solver_kernels import OPTIONS
 
 __all__ = ["preconditioner"]
 
-_OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 _BLOCKS = ("block_jacobi_direct", "block_jacobi_sequential", "block_jacobi_tile")
 
 
@@ -98,7 +98,7 @@ def _block_inverse(A: BsrMatrix, is_definite: bool) -> LinearOperator:
     return made
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def invert_numbers(blocks: array3d(dtype=Any), takes_absolute: bool, inverse: array2d(dtype=Any)):
     """Write the reciprocals of diagonals of blocks."""
     block, i = tid()
@@ -108,7 +108,7 @@ def invert_numbers(blocks: array3d(dtype=Any), takes_absolute: bool, inverse: ar
     inverse[block, i] = where(number == blocks.dtype(0), blocks.dtype(1), blocks.dtype(1) / number)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def invert_blocks(work: array3d(dtype=float64), is_definite: bool, epsilon: float64, blocks: array3d(dtype=Any)):
     """Replace a block by its inverse, by elimination beside the identity; rows are swapped for large pivots."""
     block = tid()

@@ -14,7 +14,7 @@ from ...arrays.array import array1d
 from ...lang.kernel import func, kernel
 from ...lang.values.scalars import float64, int32
 
-_OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
+OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 
 
 @func
@@ -34,7 +34,7 @@ def system_of(owner: array1d(dtype=int), i: int) -> int:
     return 0
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def find_owners(offsets: array1d(dtype=int), owner: array1d(dtype=int)):
     """Write the system of each of its numbers."""
     system = tid()
@@ -42,24 +42,28 @@ def find_owners(offsets: array1d(dtype=int), owner: array1d(dtype=int)):
         owner[i] = system
 
 
-@kernel(**_OPTIONS)
+@func
+def numbers_of(offsets: array1d(dtype=int), size: int, system: int):
+    """Where the numbers of a system begin and end."""
+    if offsets:
+        return offsets[system], offsets[system + 1]
+    return 0, size
+
+
+@kernel(**OPTIONS)
 def dot_systems(
     offsets: array1d(dtype=int), size: int, a: array1d(dtype=Any), b: array1d(dtype=Any), out: array1d(dtype=Any)
 ):
     """Write the dot product of two vectors in each system, summed in float64."""
     system = tid()
-    start = 0
-    end = size
-    if offsets:
-        start = offsets[system]
-        end = offsets[system + 1]
+    start, end = numbers_of(offsets, size, system)
     total = float64(0.0)
     for i in range(start, end):
         total += float64(a[i]) * float64(b[i])
     out[system] = out.dtype(total)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def set_tolerances(squares: array1d(dtype=Any), relative: float64, absolute: float64, tolerances: array1d(dtype=Any)):
     """Write the square of the residual at which a system counts as solved."""
     system = tid()
@@ -67,7 +71,7 @@ def set_tolerances(squares: array1d(dtype=Any), relative: float64, absolute: flo
     tolerances[system] = tolerances.dtype(bound)
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def check_systems(
     residuals: array1d(dtype=Any),
     tolerances: array1d(dtype=Any),
@@ -85,7 +89,7 @@ def check_systems(
     goes_on[0] = worst if iteration[0] < most else 0
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def advance(
     owner: array1d(dtype=int),
     x: array1d(dtype=Any),
@@ -105,7 +109,7 @@ def advance(
     r[i] = r.dtype(above.dtype(r[i]) - step * above.dtype(q[i]))
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def subtract(
     owner: array1d(dtype=int),
     r: array1d(dtype=Any),
@@ -120,7 +124,7 @@ def subtract(
         r[i] = r.dtype(above.dtype(r[i]) - ratio(above[system], below[system]) * above.dtype(q[i]))
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def turn(
     owner: array1d(dtype=int),
     p: array1d(dtype=Any),
@@ -135,7 +139,7 @@ def turn(
         p[i] = p.dtype(above.dtype(z[i]) + ratio(above[system], below[system]) * above.dtype(p[i]))
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def stabilize(
     owner: array1d(dtype=int),
     x: array1d(dtype=Any),
@@ -159,7 +163,7 @@ def stabilize(
     r[i] = r.dtype(rho.dtype(r[i]) - omega * rho.dtype(t[i]))
 
 
-@kernel(**_OPTIONS)
+@kernel(**OPTIONS)
 def turn_stabilized(
     owner: array1d(dtype=int),
     p: array1d(dtype=Any),
