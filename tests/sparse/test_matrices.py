@@ -317,3 +317,13 @@ def test_integers_are_not_multiplied_by_fractions():
     ):
         with pytest.raises(ValueError, match=r"a matrix of int32 cannot be multiplied by 0\.5"):
             multiply()
+
+
+def test_sums_of_integers_take_no_fractions():
+    A, B = (ws.bsr_diag(wp.array([2, 4], dtype=int)) for _ in range(2))
+    for topology in ("compact", "masked", "padded"):
+        assert ws.bsr_axpy(A, ws.bsr_copy(B), 2.0, topology=topology).values.list()[:2] == [6, 12]
+        with pytest.raises(ValueError, match=r"a matrix of int32 cannot be multiplied by 0\.5"):
+            ws.bsr_axpy(A, ws.bsr_copy(B), 0.5, topology=topology)
+    with pytest.raises(ValueError, match=r"cannot be multiplied by 0\.5"):
+        A + 0.5 * B

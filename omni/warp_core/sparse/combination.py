@@ -12,8 +12,9 @@ from ..dispatch import observers
 from ..lang.kernel import kernel
 from ..lang.values.scalars import int32
 from ..launches.launch import launch
-from .block_kernels import add_blocks, combine_blocks, read_blocks, scale_blocks
+from .block_kernels import add_blocks, combine_blocks, scale_blocks
 from .block_shapes import check_shapes, convert
+from .block_values import copy_blocks
 from .matrix import BsrMatrix, Operand, block_numbers, block_type, new_matrix, operand
 from .policies import Pattern, install, pattern_of, policy
 from .rows import SYMBOLIC, row_end
@@ -50,14 +51,7 @@ def bsr_assign(dest: BsrMatrix, src: Any, structure_only: bool = False, topology
     with observers.NotRecording():
         links = install(dest, pattern_of(source.matrix), chosen, source.matrix.requires_grad and not structure_only)
     if not structure_only:
-        _read(dest, links, source)
-
-
-def _read(dest: BsrMatrix, links: array, source: Operand) -> None:
-    matrix, scale = source
-    shape = dest.block_shape
-    blocks = block_numbers(matrix.values, shape), block_numbers(dest.values, shape)
-    launch(read_blocks, (dest.nnz, *shape), [links, *blocks, matrix._number(scale)], device=dest.device)
+        copy_blocks(links, source, dest.values)
 
 
 def bsr_copy(
@@ -177,7 +171,7 @@ def _combine(x: Operand, y: Operand, dest: BsrMatrix, topology: str) -> None:
     old = clone(y.matrix.values) if y.matrix is dest else y.matrix.values  # the result may lie in the same memory
     with observers.NotRecording():
         links = install(dest, pattern, topology, x.matrix.requires_grad or y.matrix.requires_grad)
-    shape, number = dest.block_shape, dest.scalar_type
+    shape, number = dest.block_shape, dest._number
     values = [block_numbers(v, shape) for v in (x.matrix.values, old)]
     inputs = [links, x_blocks, y_blocks, *values, number(x.scale), number(y.scale), block_numbers(dest.values, shape)]
     launch(combine_blocks, (dest.nnz, *shape), inputs, device=dest.device)
@@ -199,7 +193,7 @@ def _check_like(x: BsrMatrix, y: BsrMatrix) -> None:
 def _add_masked(added: Operand, y: BsrMatrix, beta: float) -> BsrMatrix:
     with observers.NotRecording():
         links = install(y, pattern_of(added.matrix), "masked", added.matrix.requires_grad)
-    shape, number = y.block_shape, y.scalar_type
+    shape, number = y.block_shape, y._number
     values = block_numbers(added.matrix.values, shape), block_numbers(y.values, shape)
     inputs = [links, values[0], number(added.scale), values[1], number(beta)]
     launch(add_blocks, (y.nnz, *shape), inputs, device=y.device)

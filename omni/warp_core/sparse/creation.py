@@ -15,8 +15,8 @@ from ..lang.kernel import kernel
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
-from .block_kernels import read_blocks
-from .matrix import BsrMatrix, block_numbers, check_sizes, new_matrix, operand, reserve
+from .block_values import copy_blocks
+from .matrix import BsrMatrix, check_sizes, new_matrix, operand, reserve
 from .policies import policy
 from .rows import SYMBOLIC, find_column, row_end
 
@@ -253,7 +253,8 @@ def bsr_get_diag(A: Any, out: array | None = None) -> array:
     Raises:
         ValueError: If `out` is too short or of another type.
     """
-    matrix, scale = operand(A)
+    source = operand(A)
+    matrix = source.matrix
     count = min(matrix.nrow, matrix.ncol)
     if out is None:
         out = empty(count, dtype=matrix.dtype, device=matrix.device, requires_grad=matrix.requires_grad)
@@ -261,13 +262,11 @@ def bsr_get_diag(A: Any, out: array | None = None) -> array:
         raise ValueError(f"Output array must be of length at least {count}, got {out.size}")
     elif wc_type(out.dtype) is not wc_type(matrix.dtype):
         raise ValueError(f"out: expected blocks of type {matrix.dtype.__name__}, got {out.dtype.__name__}")
-    shape = matrix.block_shape
     slots = empty(count, dtype=int32, device=matrix.device)
     with observers.NotRecording():
         rows = [matrix.offsets, matrix.row_counts, matrix.columns]
         launch(find_diagonal, count, [*rows, slots], device=matrix.device)
-    blocks = block_numbers(matrix.values, shape), block_numbers(out, shape)
-    launch(read_blocks, (count, *shape), [slots, *blocks, matrix._number(scale)], device=matrix.device)
+    copy_blocks(slots, source, out)
     return out
 
 

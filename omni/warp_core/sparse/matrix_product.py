@@ -20,10 +20,10 @@ from ..lang.types import Mat
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
-from .block_kernels import read_blocks, scale_blocks
+from .block_values import copy_blocks, scale_in_place
 from .combination import bsr_copy
-from .matrix import BsrMatrix, Operand, block_numbers, block_type, new_matrix, operand
-from .policies import Pattern, find_rows, install, pattern_of, policy
+from .matrix import BsrMatrix, Operand, block_type, new_matrix, operand
+from .policies import Pattern, install, links_of_mask, pattern_of, policy
 from .rows import NUMERIC, SYMBOLIC, find_column, row_end, sort_columns
 
 __all__ = ["bsr_mm", "bsr_mm_work_arrays"]
@@ -94,7 +94,7 @@ def bsr_mm(
     if chosen == "masked":
         if gradient and not z.values.requires_grad:
             z.values.requires_grad = True
-        _scale_in_place(z, beta)
+        scale_in_place(z.values, z.nnz, z, beta)
     else:
         old = Operand(bsr_copy(z), beta) if beta != 0.0 else None
         with observers.NotRecording():
@@ -158,25 +158,14 @@ def _exact(pattern: Pattern, old: int, most: int | None) -> Pattern:
     return pattern._replace(nnz=max(most + old, count))
 
 
-def _scale_in_place(z: BsrMatrix, beta: float) -> None:
-    if beta == 0.0:
-        z.values.zero_()
-    elif beta != 1.0:
-        launch(scale_blocks, z.nnz, [z.values, z._number(beta)], device=z.device)
-
-
 def _begin(z: BsrMatrix, old: Operand | None) -> None:
     """Set the values of the result to those that the product is added to."""
     if old is None:
         z.values.zero_()
         return
-    links, rows = empty(z.nnz, dtype=int32, device=z.device), pattern_of(old.matrix)
     with observers.NotRecording():
-        links.fill_(-1)
-        arrays = [rows.offsets, rows.row_counts, rows.columns, z.offsets, z.row_counts, z.columns, links]
-        launch(find_rows, z.nrow, arrays, device=z.device)
-    values = block_numbers(old.matrix.values, z.block_shape), block_numbers(z.values, z.block_shape)
-    launch(read_blocks, (z.nnz, *z.block_shape), [links, *values, z._number(old.scale)], device=z.device)
+        links = links_of_mask(z, pattern_of(old.matrix))
+    copy_blocks(links, old, z.values)
 
 
 def _multiply(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix, scale: float) -> None:

@@ -71,7 +71,7 @@ def install(dest: BsrMatrix, pattern: Pattern, topology: str, gradient: bool) ->
     if gradient and not dest.values.requires_grad:
         dest.values.requires_grad = True
     if topology == "masked":
-        return _links_of_mask(dest, pattern)
+        return links_of_mask(dest, pattern)
     return _install_padded(dest, pattern)
 
 
@@ -104,7 +104,8 @@ def _install_padded(dest: BsrMatrix, pattern: Pattern) -> array:
     return links
 
 
-def _links_of_mask(dest: BsrMatrix, pattern: Pattern) -> array:
+def links_of_mask(dest: BsrMatrix, pattern: Pattern) -> array:
+    """Return the link of each slot of a matrix that keeps its rows."""
     links = _empty_links(dest)
     arrays = [pattern.offsets, pattern.row_counts, pattern.columns]
     launch(find_rows, dest.nrow, [*arrays, dest.offsets, dest.row_counts, dest.columns, links], device=dest.device)

@@ -14,7 +14,7 @@ from ..lang.kernel import kernel
 from ..lang.types import Mat, Packed, Vec
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
-from .block_kernels import scale_blocks
+from .block_values import scale_in_place
 from .matrix import BsrMatrix, operand
 from .rows import NUMERIC, row_end
 
@@ -63,25 +63,18 @@ def bsr_mv(
         beta = 0.0
     read, written = _vectors(matrix, x, cols, width, "x"), _vectors(matrix, y, rows, height, "y")
     if alpha * scale == 0.0:
-        _scale(written, matrix, beta)
+        scale_in_place(written, written.size, matrix, beta)
         return y
     if may_share_memory(x, y):
         read = _vectors(matrix, _copied(x, work_buffer), cols, width, "x")
     factors = matrix._number(alpha * scale), matrix._number(beta)
     inputs = [matrix.offsets, matrix.row_counts, matrix.columns, matrix.values, read, factors[0]]
     if transpose:
-        _scale(written, matrix, beta)
+        scale_in_place(written, written.size, matrix, beta)
         launch(multiply_columns, matrix.nrow, [*inputs, written], device=matrix.device)
     else:
         launch(multiply_vector, rows, [*inputs, factors[1], written], device=matrix.device)
     return y
-
-
-def _scale(values: array, matrix: BsrMatrix, factor: float) -> None:
-    if factor == 0.0:
-        values.zero_()
-    elif factor != 1.0:
-        launch(scale_blocks, values.size, [values, matrix._number(factor)], device=values.device)
 
 
 def _copied(x: array, work_buffer: array | None) -> array:
