@@ -11,6 +11,7 @@ from .chain_capture import Refused, read_by_host
 from .chain_feeds import ArgumentFeed, Feed, LengthFeed, StartFeed, StructureFeed, Target
 from .kernel_bindings import Binding
 from .kernel_run import Run
+from .node_values import python_name
 from .signature import COMPANIONS
 
 
@@ -43,7 +44,7 @@ class FeedFinder:
                 raise Refused(f"{attribute.name} of {node.path} takes {origin.path}, which the host reads", node)
             if attribute.held is not origin.held:
                 raise Refused(f"{attribute.name} of {node.path} converts the array of {origin.path}", node)
-            names.add(_python_name(attribute))
+            names.add(python_name(attribute.base_name))
         return names
 
     def find(self, number: int, inner: set[str], commands: Sequence[Any]) -> None:
@@ -51,7 +52,7 @@ class FeedFinder:
         node, run = self._nodes[number], self._runs[number]
         self._add_starts(node, run, inner)
         for attribute in _connected(node):
-            origin, name = _origin(attribute), _python_name(attribute)
+            origin, name = _origin(attribute), python_name(attribute.base_name)
             if origin.node not in self._nodes:
                 self.before[origin.node] = None
             if name not in inner:
@@ -131,13 +132,9 @@ def _origin(attribute: Attribute) -> Attribute:
     return source
 
 
-def _python_name(attribute: Attribute) -> str:
-    return attribute.base_name.replace(":", "_")
-
-
 def _attribute_names(node: Node) -> dict[str, str]:
     """Names of outputs by the names that Python gives them."""
-    return {_python_name(a): a.base_name for a in node.on("outputs")}
+    return {python_name(a.base_name): a.base_name for a in node.on("outputs")}
 
 
 def _deciding(run: Run) -> set[str]:

@@ -20,8 +20,8 @@ from ..values.array_elements import element_type
 from ..values.attribute_types import AttributeType
 from .kernel_source import KernelUse
 from .kernel_types import struct_element_type
-from .node_values import Attributes
-from .signature import ADDED, RETYPED, Change, Parameter, changes
+from .node_values import Attributes, python_name
+from .signature import ADDED, RETYPED, Change, Parameter, bundle_with, changes
 
 _ID = AttributeType("uint64")
 
@@ -149,8 +149,7 @@ def _unfit(kernel: str, problems: list[str]) -> str:
 def _problem(change: Change, attributes: Attributes) -> str:
     """Return the error for a change, with what to write instead."""
     name = change.name
-    bundle = next((b for b in attributes.bundles if name.startswith(f"{b}_")), "")
-    if bundle:
+    if (bundle := bundle_with(name, attributes.bundles)) is not None:
         return _member_problem(change, bundle, attributes.bundles[bundle])
     if change.kind != ADDED:
         remedy = f"; give the attribute the type {change.after}, or the parameter that of the attribute"
@@ -168,7 +167,7 @@ def _problem(change: Change, attributes: Attributes) -> str:
 
 def _member_problem(change: Change, bundle: str, members: tuple[str, ...]) -> str:
     """Return the error for a parameter that stands for a member of a bundle."""
-    parameter, known = change.name, {name.replace(":", "_"): name for name in members}
+    parameter, known = change.name, {python_name(name): name for name in members}
     wanted = parameter.removeprefix(f"{bundle}_")
     place = f"the member {known.get(wanted, wanted)!r} of the bundle inputs:{bundle}"
     if change.kind != ADDED:

@@ -52,13 +52,14 @@ def dynamic(db: Any) -> Attributes:
         port, _, name = attribute.get_name().partition(":")
         kind = parse(attribute.get_resolved_type().get_ogn_type_name())
         if kind.is_bundle and port in bundles:
-            bundles[port].append(_python_name(name))
+            bundles[port].append(python_name(name))
         elif port in _PORTS and not kind.is_execution:
-            getattr(found, _PORTS[port])[_python_name(name)] = kind
+            getattr(found, _PORTS[port])[python_name(name)] = kind
     return replace(found, bundles=dict.fromkeys(bundles["inputs"], ()), bundles_out=tuple(bundles["outputs"]))
 
 
-def _python_name(name: str) -> str:
+def python_name(name: str) -> str:
+    """The name of the parameter that an attribute stands for, given without its port."""
     return name.replace(":", "_")
 
 
@@ -93,7 +94,7 @@ class NodeValues:
         inputs = self.attributes.inputs
         for bundle, prim in prims.items():
             try:
-                members = {f"{bundle}_{_python_name(name)}": expanded(prim, name) for name in prim.attributes}
+                members = {f"{bundle}_{python_name(name)}": expanded(prim, name) for name in prim.attributes}
             except IndexError as error:
                 raise GraphError(f"the bundle inputs:{bundle}: {error}") from None
             self._members |= {n: item for n, item in members.items() if n not in inputs and n.isidentifier()}
@@ -113,7 +114,7 @@ class NodeValues:
         """Return a prim with the values of outputs whose names begin with a prefix. Metadata of members stay."""
         changed = {}
         for full in (attribute.get_name() for attribute in self.db.node.get_attributes()):
-            name, member = _python_name(full.removeprefix("outputs:")), full.removeprefix(prefix)
+            name, member = python_name(full.removeprefix("outputs:")), full.removeprefix(prefix)
             if full.startswith(prefix) and name in written:
                 before = prim.attributes.get(member)
                 about, kind = before.metadata if before else {}, self.attributes.outputs[name]
@@ -161,6 +162,6 @@ class NodeValues:
         """True if a connection leads to `inputs:<name>`, or to the bundle that has it."""
         if name in self._members:
             return True
-        wanted = f"inputs:{name}"
-        found = (a for a in self.db.node.get_attributes() if a.get_name().replace(":", "_") == wanted.replace(":", "_"))
+        wanted = python_name(f"inputs:{name}")
+        found = (a for a in self.db.node.get_attributes() if python_name(a.get_name()) == wanted)
         return any(a.get_upstream_connection_count() for a in found)

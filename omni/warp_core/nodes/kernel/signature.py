@@ -92,6 +92,11 @@ def is_companion(name: str, names: Iterable[str]) -> bool:
     return what in COMPANIONS and base in names
 
 
+def bundle_with(name: str, bundles: Iterable[str]) -> str | None:
+    """The bundle of which a parameter is a member by its name: `mesh` for `mesh_points`. None without such a bundle."""
+    return next((bundle for bundle in bundles if name.startswith(f"{bundle}_")), None)
+
+
 def _of_parameter(parameter: Parameter, ports: Mapping[str, Mapping[str, AttributeType]]) -> list[Change]:
     name, wanted = parameter.name, usd_type(parameter.type) or ""
     found = []

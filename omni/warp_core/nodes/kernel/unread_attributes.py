@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from ...lang.errors import did_you_mean, nearest
-from .node_values import NodeValues
+from .node_values import NodeValues, python_name
 from .signature import COMPANIONS, is_companion
 
 
@@ -20,10 +20,10 @@ def unread(values: NodeValues, names: Collection[str]) -> Iterator[str]:
     for attribute in values.db.node.get_attributes():
         port, _, name = attribute.get_name().partition(":")
         known = {"inputs": values.attributes.inputs, "state": values.attributes.states}.get(port, {})
-        python_name = name.replace(":", "_")
+        parameter = python_name(name)
         is_told = port == "inputs" and bool(nearest(name, values.attributes.own))
-        is_read = is_told or python_name in named or python_name in names or is_companion(python_name, names)
-        if attribute.is_dynamic() and python_name in known and not is_read:
+        is_read = is_told or parameter in named or parameter in names or is_companion(parameter, names)
+        if attribute.is_dynamic() and parameter in known and not is_read:
             yield f"nothing reads {port}:{name}, as no parameter has this name{_meant(port, name, names)}"
 
 
@@ -37,6 +37,6 @@ def _named(values: NodeValues) -> set[str]:
 def _meant(port: str, name: str, names: Collection[str]) -> str:
     """Return which attribute was probably meant, "" if none is like it."""
     base, _, what = name.rpartition(":")
-    if base.replace(":", "_") in names:
+    if python_name(base) in names:
         return did_you_mean([f"{port}:{base}:{near}" for near in nearest(what, COMPANIONS)])
     return did_you_mean([f"{port}:{near}" for near in nearest(name, names)])

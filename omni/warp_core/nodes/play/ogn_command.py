@@ -63,9 +63,6 @@ def test(folder: str) -> bool:
 def _results(file: node_folders.NodeFile, registry: node_registry.Registry, known: set[str]) -> list[node_tests.Result]:
     try:
         name = file.read().name
-    except OgnError:
-        return []  # told when it was added
-    try:
         return list(node_tests.run_tests(file, registry)) if name in known else []
     except OgnError:
         return []  # told when the folder was added

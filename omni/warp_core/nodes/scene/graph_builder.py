@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
 from . import kernel_attributes, kernel_presets
 from .custom_data import relationship_type
+from .misspelt_names import similar
 
 PORTS = ("inputs:", "outputs:", "state:")
 
@@ -321,19 +322,14 @@ class GraphBuilder:
         kind = from_sdf(str(authored.GetTypeName())) if authored else None
         if kind is None:
             known = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or ""))
-            raise ValueError(f"the node {node} has no attribute {name!r}" + _meant(name, {*known, *_added(prim)}))
+            names = {*known, *_added(prim)}
+            near = similar(name, names) or nearest(name, names)
+            raise ValueError(f"the node {node} has no attribute {name!r}" + did_you_mean(near))
         return prim, name, kind
 
 
 def _added(prim: Usd.Prim) -> list[str]:
     return [name for name in prim.GetAuthoredPropertyNames() if name.startswith(PORTS)]
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Return which attribute was probably meant: of the same port, with a similar name behind it."""
-    port, _, base = name.partition(":")
-    bases = [other.removeprefix(f"{port}:") for other in known if other.startswith(f"{port}:")]
-    return did_you_mean([f"{port}:{near}" for near in nearest(base, bases)] or nearest(name, known))
 
 
 def _declared(node_type: NodeType | None) -> dict[str, AttributeSpec]:

@@ -26,7 +26,7 @@ from ..values.attribute_types import ANY, BUNDLE, EXECUTION, TOKEN, AttributeTyp
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
 from .custom_data import graph_data, relationship_type
-from .misspelt_names import misspelt
+from .misspelt_names import misspelt, similar
 
 NODE = "OmniGraphNode"  # the type of a prim that is a node
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
@@ -67,10 +67,8 @@ class Loaded:
         if node.type is None and node.disabled:
             return f"{prim} is of the unknown type {node.type_name!r}"
         found = [a for a in node.attributes.values() if suits(a)]
-        port, _, base = name.partition(":")
-        # the base names decide, as the same "outputs:" in front makes all names alike
-        bases = nearest(base, [a.base_name for a in found if a.port == port]) if hint else ()
-        near = [f"{port}:{base}" for base in bases]
+        near = similar(name, [a.name for a in found]) if hint else ()
+        port = name.partition(":")[0]
         found.sort(key=lambda a: (a.port != port, a.spec is not None))  # the user's own attributes first
         return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
 

@@ -17,9 +17,9 @@ from ...usd.numpy_conversion import to_numpy, to_usd
 from ..graph.attribute import GraphError
 from ..kernel.kernel_bindings import parameters_of
 from ..kernel.kernel_source import normalized
-from ..kernel.node_values import Attributes
+from ..kernel.node_values import Attributes, python_name
 from ..kernel.program import Request, kernels_of, uses_to_run
-from ..kernel.signature import ADDED, REMOVED, RETYPED, Change, Parameter, changes
+from ..kernel.signature import ADDED, REMOVED, RETYPED, Change, Parameter, bundle_with, changes
 from ..ogn.ogn_spec import NodeSpec
 from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import ValueTypeError, coerce, converter
@@ -59,9 +59,9 @@ def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]
     """
     found, taken = given(prim, spec), bundles(prim, spec)
     ports: list[dict[str, AttributeType]] = [
-        {name.replace(":", "_"): kind for (port, name), kind in found.items() if port == each} for each in _PORTS
+        {python_name(name): kind for (port, name), kind in found.items() if port == each} for each in _PORTS
     ]
-    full = {f"{port}:{name.replace(':', '_')}": f"{port}:{name}" for port, name in found}
+    full = {f"{port}:{python_name(name)}": f"{port}:{name}" for port, name in found}
     own = {name for each in ports for name in each}
     needed = [p for p in wanted if p.name in own or _is_output(p) or _bundle_of(p, taken) is None]
     done = []
@@ -86,13 +86,13 @@ def _is_output(parameter: Parameter) -> bool:
 
 def _bundle_of(parameter: Parameter, names: list[str]) -> str | None:
     """Return the bundle that a parameter stands for, or a member of."""
-    return next((n for n in names if parameter.name == n or parameter.name.startswith(f"{n}_")), None)
+    return parameter.name if parameter.name in names else bundle_with(parameter.name, names)
 
 
 def _spelled(attribute: str, names: list[str]) -> str:
     """Return the attribute of a member as USD spells it: `outputs:mesh:primvars:st` for `outputs:mesh_primvars_st`."""
     port, _, name = attribute.partition(":")
-    bundle = next((n for n in names if name.startswith(f"{n}_")), None)
+    bundle = bundle_with(name, names)
     if bundle is None:
         return attribute
     member = name.removeprefix(f"{bundle}_")

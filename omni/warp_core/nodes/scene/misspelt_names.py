@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from ...lang.errors import nearest
 from ..graph.node_graph import Node
 from ..stock.node_registry import OLDER_LIBRARY
 
@@ -29,6 +30,13 @@ def misspelt(node: Node, authored: Iterable[str]) -> dict[str, str]:
     found = {name: meant for name in names if ((meant := _similar(name, known)) or is_older) and meant not in authored}
     code = node.attributes[_CODE].value if found and _CODE in node.attributes else ""
     return {name: meant for name, meant in found.items() if not _is_in_code(name, str(code))}
+
+
+def similar(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names of the same port that are most like `name`: what follows "inputs:" or "outputs:" decides."""
+    port, _, base = name.partition(":")
+    bases = [other.removeprefix(f"{port}:") for other in names if other.startswith(f"{port}:")]
+    return [f"{port}:{near}" for near in nearest(base, bases)]
 
 
 @lru_cache(maxsize=4096)
