@@ -1,4 +1,4 @@
-"""What operations do with whole arrays of blocks. Tapes record it."""
+"""Operations on whole arrays of blocks. Tapes record them."""
 
 from __future__ import annotations
 

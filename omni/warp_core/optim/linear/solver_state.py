@@ -37,19 +37,7 @@ class LinearSolverState:
     `run=False` makes one, and a call solves a system: `state()`, or `state(A=..., b=..., x=..., M=...)` with other
     operands of the same sizes and types.
 
-    Args:
-        A: The matrix: sparse, dense, a diagonal, or a `LinearOperator`.
-        b: The right-hand side.
-        x: Where the search begins, and the solution. It may be `b`.
-        tol: The residual at which a system is solved, relative to the norm of `b`.
-        atol: The same, absolute. The larger of both counts. One that is left out is the other; if both are, 1e-6 in
-            float32, 1e-12 in float64, 1e-3 in float16.
-        maxiter: The most iterations; as many as unknowns (of a batch, in the mean of its systems) for 0.
-        M: A preconditioner: an approximate inverse of `A`.
-        callback: Called with iteration, residual and tolerance at every check. A kernel for `check_every=0`, which gets
-            arrays: the iteration, and the squares of both.
-        check_every: Iterations between checks of the residual. 0 lets the device check, so that nothing is read.
-        use_cuda_graph: Whether iterations may be captured on a GPU.
+    Arguments and errors are those of `cg`, without `run` and `restart`.
     """
 
     _cycle = 1  # iterations that are done at once
