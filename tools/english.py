@@ -1,6 +1,6 @@
 """A lint for English: counts turns of phrase that are hard to read in docstrings, comments and the package's strings.
 
-    python -m tools.english            fails where the tree has more of one than the baseline
+    python -m tools.english            fails and names the places where the tree has more of one than the baseline
     python -m tools.english FILE...    lists those in files, by line
     python -m tools.english --lower    lowers the baseline to what the tree has; it never raises it
 
@@ -15,7 +15,6 @@ import json
 import re
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,11 +83,15 @@ def findings(path: Path) -> Iterator[tuple[int, str]]:
                 yield line, LONG
 
 
-def count() -> dict[str, int]:
-    """The total of each kind of finding over the tree."""
-    files = (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.*"))
-    total = Counter(kind for file in files if file.suffix in SUFFIXES for _, kind in findings(file))
-    return {kind: total[kind] for kind in (*PHRASES, OPENING, LONG)}
+def places() -> dict[str, list[str]]:
+    """The files and lines of each kind of finding over the tree."""
+    found: dict[str, list[str]] = {kind: [] for kind in (*PHRASES, OPENING, LONG)}
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.*")):
+            if file.suffix in SUFFIXES:
+                for line, kind in findings(file):
+                    found[kind].append(f"{file.relative_to(ROOT)}:{line}")
+    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -98,15 +101,15 @@ def main(arguments: list[str]) -> int:
             for line, kind in findings(Path(name).resolve()):
                 print(f"{name}:{line}: {kind}")
         return 0
-    found, allowed = count(), json.loads(BASELINE.read_text())
+    found, allowed = places(), json.loads(BASELINE.read_text())
     if arguments:
-        allowed = {kind: min(n, allowed.get(kind, n)) for kind, n in found.items()}
+        allowed = {kind: min(len(at), allowed.get(kind, len(at))) for kind, at in found.items()}
         BASELINE.write_text(json.dumps(allowed, indent=4) + "\n")
-    more = {kind: n for kind, n in found.items() if n > allowed.get(kind, 0)}
-    for kind, n in more.items():
-        print(f"`{kind}` stands {n} times in the source; {allowed.get(kind, 0)} are allowed.")
+    more = {kind: at for kind, at in found.items() if len(at) > allowed.get(kind, 0)}
+    for kind, at in more.items():
+        print(f"`{kind}` stands {len(at)} times in the source; {allowed.get(kind, 0)} are allowed: {', '.join(at)}")
     if more:
-        print("Rewrite the new ones. `python -m tools.english FILE...` lists those in the files that you changed.")
+        print("Rewrite the new ones.")
     return 1 if more else 0
 
 
