@@ -170,7 +170,7 @@ class Rewriter:
         self._emit(op, (self.breakable(op),))
 
     visit_loop = visit_block = visit_for
-    visit_threads = visit_if
+    visit_threads = visit_elements = visit_tile_map = visit_tile_reduce = visit_if
 
     def _emit(self, op: Operation, regions: tuple[Region, ...]) -> None:
         self.b.loc = self.place(op.loc)

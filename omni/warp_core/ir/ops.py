@@ -20,6 +20,14 @@ Attributes, by operation:
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
+  tile_map             the `Tile` that results; the region computes the element at its coordinates, which are int32
+  tile_get             None; operands are the tile and an int32 index for each dimension, in bounds
+  tile_set             what becomes of the element at the indices and the last operand: TILE_UPDATES; the result is the
+                       tile after all threads that come here have set theirs
+  tile_reduce          the axis, -1 for all; the region combines two elements
+  tile_of_threads      the `Tile` that results: element i is the operand of thread i
+  tile_to_memory       None; the result is shared memory of its own, with the elements in it
+  tile_from_memory     the `Tile` that results: the elements that lie in an array of that shape
   shuffle              how a thread finds the lane of its warp whose value it gets; SHUFFLE_KINDS
   libm                 function name
   printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each, %r %hr (as Python)
@@ -48,6 +56,7 @@ from ..lang.types import (
     Packed,
     Scalar,
     Struct,
+    Tile,
     Type,
     element,
     leaves,
@@ -84,10 +93,14 @@ UPDATES = {"min": "minnum", "max": "maxnum"}
 # With l the thread's own lane and n the operand, of which the low five bits count: lane n, l - n, l + n, l ^ n. Where
 # there is no such lane, a thread gets its own value.
 SHUFFLE_KINDS = ("lane", "up", "down", "xor")
+# What a thread does to an element of a tile.
+TILE_UPDATES = ("set", "add", "sub", "and", "or", "xor")
+# Operations that a block does once, and that make tiles, or share elements among the threads.
+TILE_OPS = frozenset(("elements", "tile_map", "tile_reduce", "tile_of_threads", "tile_to_memory", "tile_from_memory"))
 # What all threads of a block do together.
-COLLECTIVES = frozenset(("barrier", "shuffle", "ballot"))
+COLLECTIVES = frozenset(("barrier", "shuffle", "ballot")) | TILE_OPS
 # What only kernels that are launched in blocks can do.
-BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "threads"}
+BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "threads", "tile_get", "tile_set"}
 
 
 def _need(ok: bool, what: str, *values: Any) -> None:
@@ -325,6 +338,42 @@ def _ballot(types: Types, attr: Any) -> Type:
     return U32
 
 
+def _tile_get(types: Types, attr: Any) -> Type:
+    tile = types[0]
+    _need(isinstance(tile, Tile), "not a tile: {}", tile)
+    _need(tuple(types[1:]) == (I32,) * tile.ndim, "indices {} of {}", types[1:], tile)
+    return tile.dtype
+
+
+def _tile_set(types: Types, attr: str) -> Type:
+    t = _tile_get(types[:-1], None)
+    _need(attr in TILE_UPDATES, "update {!r} of an element", attr)
+    _need(types[-1] is t, "set {} in {}", types[-1], types[0])
+    return types[0]
+
+
+def _tile_of_threads(types: Types, attr: Tile) -> Type:
+    _need(isinstance(attr, Tile) and attr.ndim == 1 and attr.dtype is types[0], "{} of each thread's {}", attr, types[0])
+    return attr
+
+
+def _tile_to_memory(types: Types, attr: Any) -> Type:
+    _need(isinstance(types[0], Tile), "not a tile: {}", types[0])
+    return types[0].memory.view
+
+
+def _tile_from_memory(types: Types, attr: Tile) -> Type:
+    _need(isinstance(attr, Tile) and types[0] is attr.memory.view, "{} from {}", attr, types[0])
+    return attr
+
+
+def reduced(tile: Tile, axis: int) -> Tile:
+    """The type of the sum of a tile along an axis, or of all its elements for -1."""
+    _need(-1 <= axis < tile.ndim, "axis {} of {}", axis, tile)
+    kept = tile.shape[:axis] + tile.shape[axis + 1 :] if axis >= 0 else ()
+    return Tile(tile.dtype, kept or (1,))
+
+
 def _libm(types: Types, attr: str) -> Type:
     _need(attr in LIBM, "libm has no {!r}", attr)
     return _same_float(types, attr)
@@ -399,6 +448,14 @@ _ROWS = [
     Op("barrier", 0, _void, pure=False),
     Op("shuffle", 2, _shuffle, pure=False),
     Op("ballot", 1, _ballot, pure=False),
+    Op("elements", None, None, pure=False, regions=1),
+    Op("tile_map", 0, None, pure=False, regions=1),
+    Op("tile_get", None, _tile_get),
+    Op("tile_set", None, _tile_set, pure=False),
+    Op("tile_reduce", 1, None, pure=False, regions=1),
+    Op("tile_of_threads", 1, _tile_of_threads, pure=False),
+    Op("tile_to_memory", 1, _tile_to_memory, pure=False),
+    Op("tile_from_memory", 1, _tile_from_memory, pure=False),
     Op("printf", None, _void, pure=False),
     Op("assert", None, _one_bool, pure=False),
     Op("fail", None, _void, pure=False),

@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ..lang.types import VOID, Array, Struct, Type
+from ..lang.types import VOID, Array, Struct, Tile, Type
 from .attrs import FORM, Atom, encode
 from .nodes import Function, Loc, Operation, Region, Value
 
@@ -152,7 +152,7 @@ class _Printer:
     def _type(self, t: Type) -> str:
         if isinstance(t, Struct):
             return self._structs.get(t) or self._struct(t)
-        if isinstance(t, Array):
+        if isinstance(t, (Array, Tile)):
             return f"{t.head}<{self._type(t.dtype)}>"
         return t.key
 

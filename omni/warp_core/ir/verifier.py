@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lang.types import BOOL, VOID, Scalar, Type
+from ..lang.types import BOOL, I32, MAX_NDIM, VOID, Scalar, Tile, Type
 from . import attrs
 from .nodes import Function, Operation, Region, Value
-from .ops import BLOCK_OPS, BREAKABLE, OPS, OpError, result_type
+from .ops import BLOCK_OPS, BREAKABLE, COLLECTIVES, OPS, OpError, reduced, result_type
 
 
 class VerifyError(Exception):
@@ -201,6 +201,34 @@ class _Verifier:
         self._same("results", _types(op.results), [], op)
         self._block(op)
 
+    def _elements(self, op: Operation) -> None:
+        self._of_elements(op, [I32] * len(op.args), [])
+        self._same("extents", _types(op.args), [I32] * len(op.args), op)
+        if not 1 <= len(op.args) <= MAX_NDIM:
+            self._report(f"{len(op.args)} extents", op)
+
+    def _tile_map(self, op: Operation) -> None:
+        if not isinstance(op.attr, Tile):
+            self._report(f"maps to {op.attr}", op)
+            return
+        self._of_elements(op, [I32] * op.attr.ndim, [op.attr])
+
+    def _tile_reduce(self, op: Operation) -> None:
+        t = op.args[0].type
+        if not isinstance(t, Tile) or not -1 <= op.attr < t.ndim:
+            self._report(f"reduces {t} along axis {op.attr}", op)
+            return
+        self._of_elements(op, [t.dtype] * 2, [reduced(t, op.attr)])
+
+    def _of_elements(self, op: Operation, params: list[Type], results: list[Type]) -> None:
+        """The region of an operation that is done element by element."""
+        self._same("results", _types(op.results), results, op)
+        for region in op.regions:
+            self._same("parameters", _types(region.params), params, op)
+            for inner in region.walk():
+                if inner.code in COLLECTIVES:
+                    self._report(f"{inner.code} for one element", op)
+
     def _call(self, op: Operation) -> None:
         callee = op.attr
         if callee.is_kernel:
@@ -226,7 +254,7 @@ class _Verifier:
             if owner is None:
                 self._report("yield in the body of a function", op)
             else:
-                self._same("yields", given, _carried(owner) if owner.code == "loop" else _types(owner.results), op)
+                self._same("yields", given, _yielded(owner), op)
         else:
             self._exit(op, given)
 
@@ -251,6 +279,9 @@ _CONSTRUCTED = {
     "loop": _Verifier._loop,
     "block": _Verifier._block,
     "threads": _Verifier._threads,
+    "elements": _Verifier._elements,
+    "tile_map": _Verifier._tile_map,
+    "tile_reduce": _Verifier._tile_reduce,
     "call": _Verifier._call,
 }
 
@@ -261,6 +292,13 @@ def _types(values: Sequence[Value]) -> list[Type]:
 
 def _carried(op: Operation) -> list[Type]:
     return _types(op.args[3:] if op.code == "for" else op.args)
+
+
+def _yielded(op: Operation) -> list[Type]:
+    """The types of what the regions of an operation yield."""
+    if op.code in ("tile_map", "tile_reduce"):
+        return [v.type.dtype for v in op.results]
+    return _carried(op) if op.code == "loop" else _types(op.results)
 
 
 def completes(op: Operation) -> bool:

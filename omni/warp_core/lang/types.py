@@ -233,6 +233,36 @@ class FixedArray(Array):
         return math.prod(self.shape) * self.dtype.size
 
 
+class Tile(Type):
+    """Elements of `dtype` that a block of threads works on together: a value that cannot be changed in place, with 1 to
+    4 extents known when the kernel compiles. All threads of the block have the same tile.
+    """
+
+    __slots__ = ("dtype", "head", "ndim", "shape")
+    dtype: Type
+    shape: tuple[int, ...]
+    ndim: int
+    head: str  # what the key begins with
+
+    def __new__(cls, dtype: Type, shape: Sequence[int]) -> Tile:
+        return _intern(cls, dtype, tuple(map(int, shape)))  # type: ignore[return-value]
+
+    def _init(self, dtype: Type, shape: tuple[int, ...]) -> None:
+        self.dtype, self.shape, self.ndim = dtype, shape, len(shape)
+        self.head = f"tile{'x'.join(map(str, shape))}"
+        self.key = f"{self.head}<{dtype.key}>"
+        self.size, self.align = math.prod(shape) * dtype.size, dtype.align
+
+    @property
+    def memory(self) -> FixedArray:
+        """The memory that holds the elements, in row-major order."""
+        return FixedArray(self.dtype, self.shape)
+
+    @property
+    def is_differentiable(self) -> bool:
+        return self.dtype.is_differentiable
+
+
 def indexed(array: Array) -> Struct:
     """The type of an array that is seen through index arrays: see lang/indexed_annotation.py."""
     dtype = array.dtype.name if isinstance(array.dtype, Struct) else array.dtype.key
@@ -345,13 +375,14 @@ def _parametric(word: str, inner: Type) -> Type:
     raise ValueError(f"unknown type {word}<{inner}>")
 
 
-def array_type(head: str, dtype: Type) -> Array | None:
-    """The array type of this `head` and element type, None if it is no head of arrays."""
+def array_type(head: str, dtype: Type) -> Array | Tile | None:
+    """The type of arrays or tiles of this `head` and element type, None if it is the head of other types."""
     if head.startswith("array") and head[5:].isdigit():
         return Array(dtype, int(head[5:]))
-    extents = head.removeprefix("fixed").split("x")
-    if head.startswith("fixed") and len(extents) <= MAX_NDIM and all(map(str.isdigit, extents)):
-        return FixedArray(dtype, tuple(map(int, extents)))
+    for word, kind in (("fixed", FixedArray), ("tile", Tile)):
+        extents = head.removeprefix(word).split("x")
+        if head.startswith(word) and len(extents) <= MAX_NDIM and all(map(str.isdigit, extents)):
+            return kind(dtype, tuple(map(int, extents)))
     return None
 
 

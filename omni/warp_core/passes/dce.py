@@ -19,8 +19,9 @@ from ..ir.ops import BREAKABLE, OPS
 # What goes where its result is not used, regions and calls aside.
 REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {
     *("load", "alloca", "shared", "shuffle", "ballot"),
+    *("tile_set", "tile_of_threads", "tile_to_memory", "tile_from_memory"),
 }
-_REGIONS = frozenset(("if", "for", "loop", "block", "threads"))
+_REGIONS = frozenset(name for name, row in OPS.items() if row.regions)
 _RETURN_DEPTH = 1 << 30
 
 
@@ -159,7 +160,7 @@ class _Marker:
 
     def _use_param(self, value: Value) -> None:
         owner = self._owner.get(value)
-        if owner is None:
+        if owner is None or owner.code not in ("for", "loop"):
             return
         first = 1 if owner.code == "for" else 0
         i = owner.regions[0].params.index(value) - first
@@ -173,7 +174,7 @@ class _Marker:
         self._work += [end.args[i] for end in self.continues[op]]
 
     def _use_result(self, op: Operation, i: int) -> None:
-        if op.code == "if":
+        if op.code not in BREAKABLE:
             self._work += [r.terminator.args[i] for r in op.regions if r.terminator.code == "yield"]
             return
         self._work += [end.args[i] for end in self.breaks[op]]
