@@ -22,7 +22,7 @@ from .accumulate.privatization import NONE_PRIVATIZED, PrivateAdds
 from .accumulate.reductions import Reductions
 from .atomics import Atomics
 from .control_flow import Control, Fall, MaskLevel
-from .cpu.cpu_blocks import Warps, shared_array
+from .cpu.cpu_blocks import Warps, array_in_block, shared_array
 from .debug_info import Lines
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import Memory, member_range, memory_leaves, path_range
@@ -400,6 +400,10 @@ class FunctionEmitter(Control):
 
     def op_shared(self, op: Operation) -> None:
         self.one(op, shared_array(self.memory, op.attr))
+
+    def op_shared_part(self, op: Operation) -> None:
+        t, offset = op.attr
+        self.one(op, array_in_block(t, self.memory.displace(self.get(op.args[0])[0], offset)))
 
     def op_shuffle(self, op: Operation) -> None:
         (by,) = self.get(op.args[1])

@@ -27,6 +27,7 @@ FORM: dict[str, str] = {
     "slice": "letters",
     **dict.fromkeys(("array_at", "stash"), "cell"),
     "shared": "extents",
+    "shared_part": "part",
     **dict.fromkeys(("shuffle", "tile_set"), "text"),
     **dict.fromkeys(("libm", "printf", "assert"), "text"),
     "fail": "texts",
@@ -45,6 +46,8 @@ def encode(op: Operation) -> tuple[Atom, ...]:
         return (op.attr[0], *op.attr[1])
     if form == "extents":
         return op.attr.shape
+    if form == "part":
+        return (op.attr[1], *op.attr[0].shape)
     if form in _SINGLE or not isinstance(op.attr, tuple):
         return (op.attr,)
     return op.attr
@@ -60,6 +63,9 @@ def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
     if form == "extents":
         _expect(_are_ints(atoms) and isinstance(result, Array), f"{code} takes the extents of its result")
         return FixedArray(result.dtype, atoms)  # type: ignore[union-attr, arg-type]
+    if form == "part":
+        _expect(_are_ints(atoms) and len(atoms) > 1 and isinstance(result, Array), f"{code} takes offset and extents")
+        return FixedArray(result.dtype, atoms[1:]), atoms[0]  # type: ignore[union-attr, arg-type]
     if form == "type":
         _expect(not atoms and result is not None, f"{code} takes its type from its result")
         return result
@@ -146,6 +152,7 @@ _CHECKS = {
     "none": lambda a: a is None,
     "type": lambda a: isinstance(a, Type),
     "extents": lambda a: isinstance(a, FixedArray),
+    "part": lambda a: isinstance(a, tuple) and len(a) == 2 and isinstance(a[0], FixedArray) and _is_int(a[1]),
     "index": _is_int,
     "path": _are_ints,
     "atomic": lambda a: isinstance(a, tuple) and len(a) == 2 and _are_ints(a[1]),

@@ -20,6 +20,8 @@ Attributes, by operation:
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
+  shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory, its contents undefined
+                       until stored, and again after a store to another part of the same bytes
   tile_map             the `Tile` that results; the region computes the element at its coordinates, which are int32
   tile_get             None; operands are the tile and an int32 index for each dimension, in bounds
   tile_set             what becomes of the element at the indices and the last operand: TILE_UPDATES; the result is the
@@ -48,6 +50,7 @@ from ..lang.types import (
     BOOL,
     I32,
     I64,
+    U8,
     U32,
     U64,
     VOID,
@@ -97,10 +100,16 @@ SHUFFLE_KINDS = ("lane", "up", "down", "xor")
 TILE_UPDATES = ("set", "add", "sub", "and", "or", "xor")
 # Operations that a block does once, and that make tiles, or share elements among the threads.
 TILE_OPS = frozenset(("elements", "tile_map", "tile_reduce", "tile_of_threads", "tile_to_memory", "tile_from_memory"))
+# Those of them whose region is run once for each element.
+ELEMENT_OPS = frozenset(("elements", "tile_map", "tile_reduce"))
+# What the threads of a warp do together.
+WARP_OPS = frozenset(("shuffle", "ballot"))
+# Where all threads of a block meet: what any of them did before is seen by all behind.
+MEETINGS = frozenset(("barrier",)) | TILE_OPS
 # What all threads of a block do together.
-COLLECTIVES = frozenset(("barrier", "shuffle", "ballot")) | TILE_OPS
+COLLECTIVES = WARP_OPS | MEETINGS
 # What only kernels that are launched in blocks can do.
-BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "threads", "tile_get", "tile_set"}
+BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "shared_part", "threads", "tile_get", "tile_set"}
 
 
 def _need(ok: bool, what: str, *values: Any) -> None:
@@ -326,6 +335,12 @@ def _shared(types: Types, attr: Any) -> Type:
     return attr.view
 
 
+def _shared_part(types: Types, attr: Any) -> Type:
+    t, offset = attr
+    _need(types[0] is Array(U8, 1) and offset >= 0, "part of {} at {}", types[0], offset)
+    return t.view
+
+
 def _shuffle(types: Types, attr: Any) -> Type:
     t, lane = types
     _need(attr in SHUFFLE_KINDS and lane is I32, "shuffle {} by {}", attr, lane)
@@ -445,6 +460,7 @@ _ROWS = [
     Op("thread_index", 0, _i32),
     Op("block_index", 0, _i32),
     Op("shared", 0, _shared, pure=False),
+    Op("shared_part", 1, _shared_part),
     Op("barrier", 0, _void, pure=False),
     Op("shuffle", 2, _shuffle, pure=False),
     Op("ballot", 1, _ballot, pure=False),

@@ -164,11 +164,15 @@ class Blocks:
 
 def shared_array(memory: Memory, t: FixedArray) -> list[LaneValue]:
     """The array value of new shared memory."""
-    address = memory.w.alloca(f"[{max(1, t.bytes)} x i8], align {_ALIGN}")
+    return array_in_block(t, LaneValue(PTR, memory.w.alloca(f"[{max(1, t.bytes)} x i8], align {_ALIGN}")))
+
+
+def array_in_block(t: FixedArray, address: LaneValue) -> list[LaneValue]:
+    """The array value of memory at an address."""
     rows = [t.dtype.size]
     for extent in reversed(t.shape[1:]):
         rows.insert(0, rows[0] * extent)
-    return [LaneValue(PTR, address), LaneValue(PTR, "null"), *(LaneValue(I64, str(x)) for x in (*t.shape, *rows))]
+    return [address, LaneValue(PTR, "null"), *(LaneValue(I64, str(x)) for x in (*t.shape, *rows))]
 
 
 class BlockAtomics(Atomics):

@@ -15,7 +15,7 @@ from ..lane_arithmetic import LaneValue
 from .cuda_ops import CudaLanes
 
 _ALIGN = 16
-_CODES = ("thread_index", "block_index", "shared", "barrier", "shuffle", "ballot")
+_CODES = ("thread_index", "block_index", "shared", "shared_part", "barrier", "shuffle", "ballot")
 
 
 class CudaBlocks(FunctionEmitter):
@@ -41,6 +41,13 @@ class CudaBlocks(FunctionEmitter):
         self.stack[op.result] = name
         there = self.w.inst(f"addrspacecast ptr addrspace(3) {name} to ptr")
         self.one(op, self.locals.descriptor(t, there, False))
+
+    def op_shared_part(self, op: Operation) -> None:
+        t, offset = op.attr
+        name = self.stack[op.args[0]]
+        at = self.w.inst(f"getelementptr i8, ptr addrspace(3) {name}, i64 {offset}")
+        self.stack[op.result] = at
+        self.one(op, self.locals.descriptor(t, self.w.inst(f"addrspacecast ptr addrspace(3) {at} to ptr"), False))
 
     def op_barrier(self, op: Operation) -> None:
         self.shared.declare("declare void @llvm.nvvm.barrier0()")

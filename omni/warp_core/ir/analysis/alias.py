@@ -1,6 +1,6 @@
 """Alias analysis: which memory an array value shows, and which arrays may share elements. Start with `provenance`.
 
-An array value is derived from its *underlying object* by slices, members of structs and gradients. That object is a
+An array value is derived from its *underlying object* by slices, parts, members of structs and gradients. That object is a
 parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an `if`.
 """
 
@@ -36,14 +36,14 @@ def provenance(array: Value) -> Provenance:
     """Return how `array`, or a struct that holds arrays, is derived from its underlying object."""
     members: tuple[int, ...] = ()
     gradients, is_view = 0, False
-    while (op := array.op) is not None and op.code in ("slice", "grad", "extract"):
+    while (op := array.op) is not None and op.code in ("slice", "shared_part", "grad", "extract"):
         if op.code == "extract":
             array, path = _member_source(op)
             members = path + members
         else:
             array = op.args[0]
             gradients += op.code == "grad"
-            is_view |= op.code == "slice"
+            is_view |= op.code in ("slice", "shared_part")
     return Provenance(array, members, gradients, is_view)
 
 

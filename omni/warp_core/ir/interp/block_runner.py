@@ -16,6 +16,7 @@ from ..nodes import Function, Operation
 from ..ops import COLLECTIVES, SHUFFLE_KINDS
 from ..printer import reachable
 from .array_memory import MemArray, Trap
+from .shared_parts import SharedParts
 
 
 class Race(Trap):
@@ -45,6 +46,7 @@ class Block:
     def __init__(self, number: int):
         self.number, self.thread = number, 0
         self.memory: dict[tuple[Operation, ...], MemArray] = {}
+        self._parts: dict[int, SharedParts] = {}  # by the array that they lie in
         self._calls: dict[int, list[Operation]] = {}
         self._seen: dict[Any, list[tuple[str, tuple, int]]] = {}  # accesses of each element since the last barrier
 
@@ -64,6 +66,11 @@ class Block:
             self.memory[place] = MemArray.local(t)
             self.memory[place].watch = self._watch
         return self.memory[place]
+
+    def part(self, whole: MemArray, t: FixedArray, offset: int) -> MemArray:
+        """The array that begins at a byte of a shared array."""
+        parts = self._parts.setdefault(id(whole.data), SharedParts(self._watch))
+        return parts.part(t, offset)
 
     def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
         self.note((id(array.data), at), f"element {at} of a shared array", path, kind)

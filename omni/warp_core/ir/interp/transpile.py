@@ -394,6 +394,7 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "stash": lambda w, op: f"_c.stash({w._bind(op.attr)})",
     "is_null": lambda w, op, a: f"{a}.is_null",
     "shared": lambda w, op: f"_c.block.shared({w._bind(op)})",
+    "shared_part": lambda w, op, a: f"_c.block.part({a}, {w._bind(op.attr[0])}, {op.attr[1]})",
     "thread_index": lambda w, op: "_c.block.thread",
     "block_index": lambda w, op: "_c.block.number",
     "shuffle": lambda w, op, x, by: f"yield ({w._bind(op)}, {x}, {by})",

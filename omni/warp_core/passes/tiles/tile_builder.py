@@ -1,0 +1,44 @@
+"""Builds operations that work element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...ir.builder import Builder
+from ...ir.nodes import Value
+from ...lang.types import I32, Tile
+
+
+def tile_map(b: Builder, t: Tile, element: Callable[[Sequence[Value]], Value]) -> Value:
+    """A tile; `element` builds the one at some coordinates."""
+    at = b.push([I32] * t.ndim)
+    b.terminate("yield", [element(at)])
+    return b.emit("tile_map", [], t, (b.pop(),), [t])[0]
+
+
+def elements(b: Builder, shape: Sequence[int], body: Callable[[Sequence[Value]], None]) -> None:
+    """A grid that a block goes through; `body` builds what is done at some coordinates."""
+    extents = [b.i32(n) for n in shape]
+    at = b.push([I32] * len(shape))
+    body(at)
+    b.terminate("yield")
+    b.emit("elements", extents, regions=(b.pop(),))
+
+
+def copy(b: Builder, target: Value, source: Value, shape: Sequence[int]) -> None:
+    """Copy the elements of an array of this shape."""
+
+    def element(at: Sequence[Value]) -> None:
+        b.op("store", target, *at, b.op("load", source, *at, attr=()), attr=())
+
+    elements(b, shape, element)
+
+
+def unflattened(b: Builder, number: Value, shape: Sequence[int]) -> list[Value]:
+    """The coordinates of an element by its number in row-major order."""
+    at: list[Value] = []
+    for extent in reversed(shape[1:]):
+        n = b.i32(extent)
+        at.insert(0, b.op("rem", number, n) if extent > 1 else b.i32(0))
+        number = b.op("div", number, n)
+    return [number if shape[0] > 1 else b.i32(0), *at]
