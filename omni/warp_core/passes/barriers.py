@@ -62,6 +62,24 @@ def uniform_facts(kernel: Function) -> Uniformity:
     return _analyze(kernel)
 
 
+def partings(kernel: Function, code: str) -> dict[Operation, Operation | None]:
+    """The operations `code` that only some threads of a block may come to, each with the outermost operation around it
+    in which threads part. That is None if they parted before.
+    """
+    split: set[Operation] = set()
+    found: dict[Operation, Operation | None] = {}
+
+    def visit(op: Operation, enclosing: list[Operation], is_split: bool) -> None:
+        if is_split:
+            split.add(op)
+            if op.code == code:
+                together = [around for around in enclosing if around not in split]
+                found[op] = together[-1] if together else None
+
+    _analyze(kernel, visit)
+    return found
+
+
 def _analyze(kernel: Function, visit: Visitor | None = None) -> Uniformity:
     """The facts; blocks of one thread have the rules of all others."""
     return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visit)

@@ -42,3 +42,11 @@ def unflattened(b: Builder, number: Value, shape: Sequence[int]) -> list[Value]:
         at.insert(0, b.op("rem", number, n) if extent > 1 else b.i32(0))
         number = b.op("div", number, n)
     return [number if shape[0] > 1 else b.i32(0), *at]
+
+
+def set_element(b: Builder, kind: str, memory: Value, operands: Sequence[Value]) -> None:
+    """Update an element, as `tile_set` of this kind; `operands` are the indices and the value."""
+    if kind == "set":
+        b.op("store", memory, *operands, attr=())
+    else:
+        b.op("atomic", memory, *operands, attr=(kind, ()))

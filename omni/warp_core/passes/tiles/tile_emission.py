@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import BREAKABLE, result_type
 from ...lang.types import U8, FixedArray, Tile
 from .tile_builder import copy, elements
+from .tile_flow import carried, initial, receiving
 from .tile_liveness import Lives, memory_of
-from .tile_memory import Allocation, Buffer, carried, receiving
+from .tile_memory import Allocation, Buffer
+from .value_dropping import DroppingRewriter
 
 def emit_tiles(kernel: Function) -> Function:
     """Return the kernel without tiles; see the module's docstring."""
     return _Emitter(Allocation(kernel, Lives(kernel))).rewrite(kernel)
 
 
-class _Emitter(Rewriter):
+class _Emitter(DroppingRewriter):
     def __init__(self, allocation: Allocation):
         super().__init__()
         self._allocation = allocation
@@ -32,6 +33,9 @@ class _Emitter(Rewriter):
         self._frames: list[Operation] = []
         self._in_element = False
         self._pending = False  # threads may still be accessing tiles
+
+    def drops(self, value: Value) -> bool:
+        return isinstance(value.type, Tile)
 
     # -- memory -------------------------------------------------------------------------------------------------
 
@@ -157,7 +161,7 @@ class _Emitter(Rewriter):
     def visit_for(self, op: Operation) -> None:
         pending = not self._in_element and any(map(_accesses_tile, op.regions[0].walk()))
         if op.code != "block":
-            self._hand_on(zip(op.args[3 * (op.code == "for") :], carried(op)))
+            self._hand_on(zip(initial(op), carried(op)))
         self._pending |= pending
         self._frames.append(op)
         self._emit(op, (self._inside(op, op.regions[0]),))
@@ -181,31 +185,6 @@ class _Emitter(Rewriter):
         super().visit_break(op)
 
     visit_continue = visit_break
-
-    # -- values that are no tiles -------------------------------------------------------------------------------
-
-    def args(self, op: Operation) -> list[Value]:
-        return [self.values[a] for a in op.args if not isinstance(a.type, Tile)]
-
-    def define(self, op: Operation, new: Sequence[Value]) -> None:
-        for old, value in zip(_without_tiles(op.results), new):
-            self.values[old] = value
-            value.name = value.name or old.name
-
-    def rebuild(self, region: Region) -> Region:
-        params = _without_tiles(region.params)
-        self.values.update(zip(params, self.b.push([p.type for p in params], [p.name for p in params])))
-        self.visit_ops(region.ops)
-        return self.b.pop()
-
-    def _emit(self, op: Operation, regions: tuple[Region, ...]) -> None:
-        self.b.loc = self.place(op.loc)
-        results = [v.type for v in _without_tiles(op.results)]
-        self.define(op, self.b.emit(op.code, self.args(op), op.attr, regions, results))
-
-
-def _without_tiles(values: Sequence[Value]) -> list[Value]:
-    return [v for v in values if not isinstance(v.type, Tile)]
 
 
 def _accesses_tile(op: Operation) -> bool:

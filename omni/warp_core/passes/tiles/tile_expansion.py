@@ -17,7 +17,7 @@ from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import reduced
 from ...lang.types import I32, Tile
-from .tile_builder import tile_map, unflattened
+from .tile_builder import set_element, tile_map, unflattened
 
 PARTS = 16
 _SHORT = 8  # lines of so few elements are combined by one lane each
@@ -34,12 +34,9 @@ class _Expander(Rewriter):
     # -- elements that threads set ------------------------------------------------------------------------------
 
     def visit_tile_set(self, op: Operation) -> None:
-        tile, *where, value = self.args(op)
+        tile, *operands = self.args(op)
         memory = self.b.op("tile_to_memory", tile)
-        if op.attr == "set":
-            self.b.op("store", memory, *where, value, attr=())
-        else:
-            self.b.op("atomic", memory, *where, value, attr=(op.attr, ()))
+        set_element(self.b, op.attr, memory, operands)
         self.define(op, (self.b.op("tile_from_memory", memory, attr=tile.type),))
 
     # -- reductions ---------------------------------------------------------------------------------------------

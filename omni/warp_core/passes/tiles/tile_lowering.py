@@ -5,13 +5,14 @@ from __future__ import annotations
 from ...ir.nodes import Function
 from ...lang.types import Tile
 from ..dce import dce
+from .divergent_updates import lend_updated_tiles
 from .tile_emission import emit_tiles
 from .tile_expansion import expand_tiles
 
 
 def lower_tiles(kernel: Function) -> Function:
     """Return an inlined kernel without tiles."""
-    new = expand_tiles(kernel)
+    new = expand_tiles(lend_updated_tiles(kernel))
     dce(new)
     return emit_tiles(new)
 

@@ -7,11 +7,9 @@ copied then. Buffers whose lives do not meet lie in the same memory, each at the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from ...ir.nodes import Function, Operation, Region, Value
-from ...ir.ops import BREAKABLE, ELEMENT_OPS
+from ...ir.nodes import Function, Operation, Value
 from ...lang.types import FixedArray, Tile
+from .tile_flow import carried, handed_on, nested
 from .tile_liveness import Lives, memory_of
 
 ALIGN = 64  # bytes, of each buffer: a cache line
@@ -59,7 +57,7 @@ class Allocation:
                 for param, result in zip(carried(op), op.results):
                     if isinstance(param.type, Tile):
                         self._merge(param, result)
-        for _, giver, receiver, point in _handed_on(function, self.lives):
+        for _, giver, receiver, point in _related(function, self.lives):
             first, second = self.buffers[giver], self.buffers[receiver]
             own = 1 << point if point is not None and not self._outlives(giver, point) else 0
             if first is not second and first.type is second.type and not (first.life & ~own) & second.life:
@@ -75,50 +73,16 @@ class Allocation:
         self.buffers.update(dict.fromkeys(gone.values, kept))
 
 
-_Handed = tuple[int, Value, Value, int | None]  # nesting, giver, receiver, where a map reads the one and makes the other
-
-
-def _handed_on(function: Function, lives: Lives) -> list[_Handed]:
-    """The values that give their elements to others. Those in inner loops come first."""
-    found: list[_Handed] = []
-
-    def visit(region: Region, owner: Operation | None, frames: list[Operation]) -> None:
-        for op in region.ops:
-            pairs = _given(op, owner, frames)
-            found.extend((len(frames), a, b, None) for a, b in pairs if memory_of(a) is a)
-            found.extend((len(frames), v, op.result, lives.reads[op]) for v in _in_place(op))
-            for inner in op.regions if op.code not in ELEMENT_OPS else ():
-                visit(inner, op, [*frames, op] if op.code in BREAKABLE else frames)
-
-    visit(function.body, None, [])
-    found.sort(key=lambda handed: -handed[0])
-    return found
-
-
-def _given(op: Operation, owner: Operation | None, frames: list[Operation]) -> Iterable[tuple[Value, Value]]:
-    if op.code == "tile_to_memory":
-        return [(op.args[0], op.result)]
-    if op.code == "tile_from_memory":
-        memory = op.args[0]
-        return [(memory, op.result)] if memory_of(memory) is memory else []
-    if op.code in ("for", "loop"):
-        return zip(op.args[3 * (op.code == "for") :], carried(op))
-    receivers = receiving(op, owner, frames)
-    return zip(op.args, receivers)
-
-
-def carried(op: Operation) -> list[Value]:
-    """The parameters of a loop that it carries from one iteration to the next."""
-    return op.regions[0].params[op.code == "for" :]
-
-
-def receiving(end: Operation, owner: Operation | None, frames: list[Operation]) -> Sequence[Value]:
-    """What gets the operands of the end of a region of `owner`. `frames` are the breakable operations around it."""
-    if end.code not in ("yield", "break", "continue") or owner is None:
-        return ()
-    target = owner if end.code == "yield" else frames[-1 - (end.attr or 0)]
-    goes_on = end.code == "continue" or (end.code == "yield" and target.code in ("for", "loop"))
-    return carried(target) if goes_on else target.results
+def _related(function: Function, lives: Lives) -> list[tuple[int, Value, Value, int | None]]:
+    """The values that give their elements to others: how many loops are around, the giver, the receiver, and the point
+    where a map reads the one and makes the other. Those in inner loops come first.
+    """
+    found: list[tuple[int, Value, Value, int | None]] = [(*pair, None) for pair in handed_on(function.body.ops)]
+    for op, _, frames in nested(function.body.ops):
+        if op.code == "tile_to_memory" or (op.code == "tile_from_memory" and memory_of(op.args[0]) is op.args[0]):
+            found.append((len(frames), op.args[0], op.result, None))
+        found += ((len(frames), v, op.result, lives.reads[op]) for v in _in_place(op))
+    return sorted(found, key=lambda pair: -pair[0])
 
 
 def _in_place(op: Operation) -> list[Value]:
