@@ -28,6 +28,7 @@ class _Emitter(DroppingRewriter):
         super().__init__()
         self._allocation = allocation
         self._arena: Value | None = None
+        self._count = 0  # of operations that make memory
         self._views: dict[tuple[FixedArray, int], Value] = {}
         self._owners: list[Operation] = []
         self._frames: list[Operation] = []
@@ -44,15 +45,16 @@ class _Emitter(DroppingRewriter):
         place = buffer.type, buffer.offset
         if place not in self._views:
             if self._arena is None:
-                self._arena = self._made("shared", (), FixedArray(U8, (self._allocation.bytes,)), 0)
-            self._views[place] = self._made("shared_part", (self._arena,), place, 1)
+                self._arena = self._made("shared", (), FixedArray(U8, (self._allocation.bytes,)))
+            self._views[place] = self._made("shared_part", (self._arena,), place)
         return self._views[place]
 
-    def _made(self, code: str, args: Sequence[Value], attr: object, at: int) -> Value:
+    def _made(self, code: str, args: Sequence[Value], attr: object) -> Value:
         """Memory, at the top of the kernel."""
         op = Operation(code, list(args), attr, self.b.loc)
         op.results = (Value(result_type(code, [a.type for a in args], attr), op),)
-        self.b.outermost.ops.insert(at, op)
+        self.b.outermost.ops.insert(self._count, op)
+        self._count += 1
         return op.result
 
     def _of(self, value: Value) -> Value:
@@ -70,7 +72,7 @@ class _Emitter(DroppingRewriter):
             target = next(free, None)
             if target is None:  # all wait for each other
                 source = next(iter(waiting.values()))
-                temporary = self._made("shared", (), source.type, 0)
+                temporary = self._made("shared", (), source.type)
                 self._transfer(temporary, memory[source], source.type)
                 memory[source] = temporary
                 saved.add(source)
