@@ -185,9 +185,7 @@ class _Writer:
         getattr(self, {"if": "branch", "for": "loop"}.get(s[0], s[0]))(*s[1:])
 
     def load(self, name: str, array: int, row: int, column: int) -> None:
-        self.map(
-            name, lambda at: self.b.op("load", self.arrays[array], *self.place(name, row, column, at), attr=())
-        )
+        self.map(name, lambda at: self.b.op("load", self.arrays[array], *self.place(name, row, column, at), attr=()))
 
     def grid(self, name: str, body) -> None:
         shape = SHAPES[name]

@@ -24,6 +24,7 @@ from .licm import licm
 from .load_elimination import eliminate_loads
 from .reciprocals import use_reciprocals
 from .simplify import simplify
+from .tiles.tile_lowering import has_tiles, lower_tiles
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def _optimise(function: Function, options: PassOptions, like: FusionRecord | Non
     new = simplify(new)
     if new.block_dim:
         check_blocks(new)
+        new = lower_tiles(new, options.private == "all") if has_tiles(new) else new
     if options.fast_math:
         use_reciprocals(new)
     normalize_indices(new)

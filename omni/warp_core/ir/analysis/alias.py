@@ -1,7 +1,7 @@
 """Alias analysis: which memory an array value shows, and which arrays may share elements. Start with `provenance`.
 
-An array value is derived from its *underlying object* by slices, parts, members of structs and gradients. That object is a
-parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an `if`.
+An array value is derived from its *underlying object* by slices, parts, members of structs and gradients. That object
+is a parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an `if`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
-from ...lang.types import Array, Packed, leaves
+from ...lang.types import Array, Packed, Tile, leaves
 from ..nodes import Function, Operation
 from ..ops import BLOCK_OPS
 
@@ -62,10 +62,13 @@ _asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
 
 
 def asks_thread(function: Function) -> bool:
-    """True if a function, or one that it calls, asks for the thread's index, its stash, or works with its block."""
+    """True if a function, or one that it calls, asks for the thread's index or its stash, or works with its block."""
     if function not in _asking:
         ops = list(function.body.walk())
-        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and asks_thread(op.attr)) for op in ops)
+        types = [*(p.type for p in function.params), *function.results]
+        _asking[function] = any(isinstance(t, Tile) for t in types) or any(
+            op.code in _OF_THREADS or (op.code == "call" and asks_thread(op.attr)) for op in ops
+        )
     return _asking[function]
 
 

@@ -17,7 +17,7 @@ class _Place(NamedTuple):
 
     offset: int
     dtype: Type
-    count: int
+    length: int
 
 
 class SharedParts:
@@ -32,7 +32,7 @@ class SharedParts:
     def part(self, t: FixedArray, offset: int) -> MemArray:
         """The array of type `t` that begins at byte `offset`."""
         place = _Place(offset, t.dtype, math.prod(t.shape))
-        array = MemArray(t.dtype, t.shape, self._elements.setdefault(place, [None] * place.count))
+        array = MemArray(t.dtype, t.shape, self._elements.setdefault(place, [None] * place.length))
 
         def watch(array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
             self._watch(array, at, path, kind)
@@ -48,5 +48,5 @@ class SharedParts:
         for other, elements in self._elements.items():
             if other != place:
                 first = max(0, (low - other.offset) // other.dtype.size)
-                last = max(first, min(other.count, -((other.offset - low - size) // other.dtype.size)))
+                last = max(first, min(other.length, -((other.offset - low - size) // other.dtype.size)))
                 elements[first:last] = [None] * (last - first)

@@ -21,7 +21,7 @@ def lend_updated_tiles(kernel: Function) -> Function:
     for update, parting in found.items():
         if parting is None:
             reason = "elements of a tile are set where some threads of a block have left the kernel before"
-            raise PassError("divergence", reason, update, help="instead of returning, put the code of some into an `if`")
+            raise PassError("divergence", reason, update, help="put code of some threads into an `if`")
     return _Lender(set(found.values())).rewrite(kernel) if found else kernel
 
 
@@ -105,7 +105,9 @@ def _updated(op: Operation) -> dict[Value, set[Value]]:
             value = source[value]
         return value
 
-    inside = {v for inner, _, _ in nested([op]) for v in (*inner.results, *(p for r in inner.regions for p in r.params))}
+    inside = {
+        v for inner, _, _ in nested([op]) for v in (*inner.results, *(p for r in inner.regions for p in r.params))
+    }
     updates = [inner for region in op.regions for inner in region.walk() if inner.code == "tile_set"]
     pairs = [(inner.args[0], inner.result) for inner in updates] + [pair[1:] for pair in handed_on([op])]
     for giver, receiver in pairs:

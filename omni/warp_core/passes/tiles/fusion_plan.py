@@ -2,8 +2,8 @@
 
 A map is *fused* with the operations that get its elements if that is right and pays:
 
-* Its region has no effects, and no write that may reach what it loads lies between the map and these operations. (Writes
-  inside of them are another matter: see tile_fusion.py.)
+* Its region has no effects, and no write that may reach what it loads lies between the map and these operations.
+  (Writes inside of them are another matter: see tile_fusion.py.)
 * Computing elements where they are used takes no more evaluations than the tile has elements, or few more of a cheap
   region. A region that only says which element of another tile it is, or gives a constant, is as good as memory.
 """
@@ -39,7 +39,10 @@ class _Place(NamedTuple):
 
 
 class FusionPlan(NamedTuple):
-    """The tiles whose elements are computed where they are used, and those that maps must make nevertheless, or anyway."""
+    """The tiles whose elements are computed where they are used, and those that maps must make.
+
+    A tile may be both.
+    """
 
     fused: set[Value]
     needed: set[Value]

@@ -18,6 +18,7 @@ from .tile_liveness import Lives, memory_of
 from .tile_memory import Allocation, Buffer
 from .value_dropping import DroppingRewriter
 
+
 def emit_tiles(kernel: Function) -> Function:
     """Return the kernel without tiles; see the module's docstring."""
     return _Emitter(Allocation(kernel, Lives(kernel))).rewrite(kernel)

@@ -3,9 +3,9 @@
 In: a kernel after inlining. Out: a new one without `tile_set` and `tile_reduce`.
 
 * `tile_set` is a store, or an atomic, to memory with the elements of the tile.
-* `tile_reduce` makes a tile of PARTS partial results: number p combines the elements p, p + PARTS, p + 2 PARTS and so on,
-  in this order. Then the upper half of them is combined with the lower half until one is left. Along an axis, each line
-  of elements has partial results of its own. So the order of additions follows from the shape alone.
+* `tile_reduce` makes a tile of PARTS partial results. Number p combines the elements p, p + PARTS, p + 2 PARTS and so
+  on, in this order. Then the upper half of them is combined with the lower half until one is left. Along an axis, each
+  line of elements has partial results of its own. So the order of additions follows from the shape alone.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class _Expander(Rewriter):
 
         parts = tile_map(self.b, Tile(t.dtype, (*kept, min(PARTS, length))), partial)
         kept_at = len(kept)
-        return tile_map(self.b, 
-            reduced(t, op.attr), lambda at: self._by_halves(op, self._elements(parts, tuple(at[:kept_at])))
+        return tile_map(
+            self.b, reduced(t, op.attr), lambda at: self._by_halves(op, self._elements(parts, tuple(at[:kept_at])))
         )
 
     def _reduce_lines(self, op: Operation, tile: Value) -> Value:

@@ -1,4 +1,4 @@
-"""How tiles pass through control flow: what loops carry, and what the ends of regions give. Start with `handed_on`."""
+"""Flow of tiles: what loops carry, and what the ends of regions give. Start with `handed_on`."""
 
 from __future__ import annotations
 

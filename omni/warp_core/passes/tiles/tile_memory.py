@@ -1,4 +1,6 @@
-"""Memory for tiles: which tiles share a buffer, and where buffers lie in the memory of the block. Start with `allocate`.
+"""Memory for tiles: which tiles share a buffer, and where buffers lie in the memory of the block.
+
+Start with `Allocation`.
 
 Tiles that are handed on share a buffer where their lives do not meet: what a loop carries, what an `if` gives, what
 `tile_to_memory` and `tile_from_memory` lend, and a tile that is made of another one element by element. Nothing is
