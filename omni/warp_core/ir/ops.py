@@ -20,8 +20,8 @@ Attributes, by operation:
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
-  shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory. A store to one part
-                       leaves nothing in others that lie at the same bytes.
+  shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory; a store to one part
+                       leaves nothing in others that lie at the same bytes
   tile_map             the `Tile` that results; the region computes the element at its coordinates, which are int32
   tile_get             None; operands are the tile and an int32 index for each dimension, in bounds
   tile_set             what becomes of the element at the indices and the last operand: TILE_UPDATES; the result is the
