@@ -35,7 +35,8 @@ from .writer import PTR, Writer, literal
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
     "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
-    "thread_index block_index shared shared_part shuffle ballot threads"
+    "shared_part "
+    "thread_index block_index shared shuffle ballot threads"
 )
 
 
