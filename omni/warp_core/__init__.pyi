@@ -6874,6 +6874,591 @@ def thread_index() -> Any:
     [0, 1, 2, 10, 11, 12]
     """
 
+def tile(x: Any, preserve_type: Any = False) -> Any: ...
+
+def tile_arange(*args: Any, dtype: Any = ..., storage: Any = 'register') -> Any:
+    """Tile of evenly spaced numbers: `tile_arange(stop)` or `tile_arange(start, stop[, step])`.
+
+    Args:
+        args: the first number, 0 if it is left out, the end, which is not reached, and the step, 1 if it is left out.
+            They are known when the kernel compiles.
+        dtype: a scalar type.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile, of one dimension.
+
+    >>> @wp.kernel
+    ... def count(x: wp.array[float]):
+    ...     wp.tile_store(x, wp.tile_arange(1, 8, 2))
+    >>> x = wp.zeros(4, dtype=float)
+    >>> wp.launch_tiled(count, dim=1, inputs=[x], block_dim=32)
+    >>> x.list()
+    [1.0, 3.0, 5.0, 7.0]
+    """
+
+def tile_argmax(a: Any) -> Any:
+    """Index of the greatest element, counted in row-major order; of equal ones the lowest. A NaN counts as missing.
+
+    Args:
+        a: a tile of scalars.
+
+    Returns:
+        A tile of one int32; 0 if all elements are NaN.
+
+    >>> @wp.kernel
+    ... def place(x: wp.array[float], out: wp.array[int]):
+    ...     wp.tile_store(out, wp.tile_argmax(wp.tile_load(x, 3)))
+    >>> out = wp.zeros(1, dtype=int)
+    >>> wp.launch_tiled(place, dim=1, inputs=[wp.array([1.0, 3.0, 2.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1]
+    """
+
+def tile_argmin(a: Any) -> Any:
+    """Index of the least element, counted in row-major order; of equal ones the lowest. A NaN counts as missing.
+
+    Args:
+        a: a tile of scalars.
+
+    Returns:
+        A tile of one int32; 0 if all elements are NaN.
+
+    >>> @wp.kernel
+    ... def place(x: wp.array[float], out: wp.array[int]):
+    ...     wp.tile_store(out, wp.tile_argmin(wp.tile_load(x, 3)))
+    >>> out = wp.zeros(1, dtype=int)
+    >>> wp.launch_tiled(place, dim=1, inputs=[wp.array([3.0, 1.0, 1.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1]
+    """
+
+def tile_astype(t: Any, dtype: Any) -> Any:
+    """Tile with its elements converted.
+
+    Args:
+        t: a tile of scalars, vectors or matrices.
+        dtype: the new type of an element.
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def whole_numbers(x: wp.array[float], out: wp.array[int]):
+    ...     wp.tile_store(out, wp.tile_astype(wp.tile_load(x, 3), int))
+    >>> out = wp.zeros(3, dtype=int)
+    >>> wp.launch_tiled(whole_numbers, dim=1, inputs=[wp.array([1.5, -2.5, 3.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1, -2, 3]
+    """
+
+def tile_atomic_add(a: Any, t: Any, offset: Any = None, bounds_check: Any = True) -> Any:
+    """Add a tile to elements of an array, each atomically. What would lie outside of the array is left out.
+
+    Args:
+        a: an array with as many dimensions as the tile: not of bool, nor of integers with 8 or 16 bits.
+        t: the tile, of the array's dtype.
+        offset: the indices of its first element; zeros if they are left out.
+        bounds_check: False promises that the tile lies in the array.
+
+    Returns:
+        The tile of what was there before.
+
+    >>> @wp.kernel
+    ... def gather(x: wp.array[float], out: wp.array[float]):
+    ...     i, t = wp.tid()
+    ...     wp.tile_atomic_add(out, wp.tile_load(x, 2, offset=2 * i))
+    >>> out = wp.zeros(2, dtype=float)
+    >>> wp.launch_tiled(gather, dim=2, inputs=[wp.array([1.0, 2.0, 3.0, 4.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [4.0, 6.0]
+    """
+
+def tile_atomic_add_indexed(a: Any, indices: Any, t: Any, offset: Any = None, axis: Any = 0) -> Any:
+    """Add a tile to elements of an array that a tile of indices selects along one axis, each atomically.
+
+    Args:
+        a: an array with as many dimensions as the tile: not of bool, nor of integers with 8 or 16 bits.
+        indices: a tile of int32 with an index for each element along the axis; the offset is added to it.
+        t: the tile, of the array's dtype.
+        offset: the indices of the array that are added to those in the tile.
+        axis: the axis whose coordinate selects an index.
+
+    Returns:
+        The tile of what was there before; 0 outside of the array.
+
+    >>> @wp.kernel
+    ... def count(places: wp.array[int], out: wp.array[int]):
+    ...     wp.tile_atomic_add_indexed(out, wp.tile_load(places, 4), wp.tile_ones(4, dtype=int))
+    >>> out = wp.zeros(3, dtype=int)
+    >>> wp.launch_tiled(count, dim=1, inputs=[wp.array([2, 0, 2, 2], dtype=int), out], block_dim=32)
+    >>> out.list()
+    [1, 0, 3]
+    """
+
+def tile_broadcast(a: Any, shape: Any) -> Any:
+    """Tile that repeats the elements of another along axes of length 1 and new leading axes, as NumPy does.
+
+    Args:
+        a: the tile.
+        shape: the new extents.
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def repeat(x: wp.array[float], out: wp.array2d[float]):
+    ...     wp.tile_store(out, wp.tile_broadcast(wp.tile_load(x, 2), (3, 2)))
+    >>> out = wp.zeros((3, 2), dtype=float)
+    >>> wp.launch_tiled(repeat, dim=1, inputs=[wp.array([1.0, 2.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+    """
+
+def tile_dot(a: Any, b: Any) -> Any:
+    """Inner product of two tiles: the sum of the products of their elements.
+
+    Args:
+        a: a tile of scalars.
+        b: one of its shape and type.
+
+    Returns:
+        A tile of one element.
+
+    >>> @wp.kernel
+    ... def product(x: wp.array[float], out: wp.array[float]):
+    ...     row = wp.tile_load(x, 3)
+    ...     wp.tile_store(out, wp.tile_dot(row, row))
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(product, dim=1, inputs=[wp.array([1.0, 2.0, 3.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [14.0]
+    """
+
+@typing.overload
+def tile_extract(a: Any, *i: Any) -> Any:
+    """Element of a tile, for this thread. `t[i, j]` is the same, but counts negative indices from the end.
+
+    Args:
+        a: the tile.
+        i: an index for each dimension, and further ones for a component of a vector, or row and column of a matrix.
+
+    Returns:
+        The element or component. An index out of bounds ends the launch with a `KernelError`.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def pick(x: wp.array[float], out: wp.array[float]):
+    ...     out[0] = wp.tile_extract(wp.tile_load(x, 3), 1)
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(pick, dim=1, inputs=[wp.array([1.0, 2.0, 3.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [2.0]
+    """
+@typing.overload
+def tile_extract(a: Any, *i: Any) -> Any: ...
+@typing.overload
+def tile_extract(a: Any, *i: Any) -> Any: ...
+@typing.overload
+def tile_extract(a: Any, *i: Any) -> Any: ...
+@typing.overload
+def tile_extract(a: Any, *i: Any) -> Any: ...
+
+def tile_from_thread(shape: Any, value: Any, thread_idx: Any, storage: Any = 'register') -> Any:
+    """Tile with the value of one thread of the block everywhere.
+
+    Args:
+        shape: its extents, one to four.
+        value: the value of each thread.
+        thread_idx: the index of the thread whose value it is.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def tell(out: wp.array[int]):
+    ...     i, t = wp.tid()
+    ...     wp.tile_store(out, wp.tile_from_thread(2, 10 * t, 3))
+    >>> out = wp.zeros(2, dtype=int)
+    >>> wp.launch_tiled(tell, dim=1, inputs=[out], block_dim=4)
+    >>> out.list()
+    [30, 30]
+    """
+
+def tile_full(shape: Any, value: Any, dtype: Any = None, storage: Any = 'register') -> Any:
+    """Tile with one value everywhere.
+
+    Args:
+        shape: its extents, one to four.
+        value: the value, the same in all threads of the block.
+        dtype: the type of an element: that of the value if it is left out. Scalars convert, others must fit.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def fill(x: wp.array[float], value: float):
+    ...     wp.tile_store(x, wp.tile_full(3, value))
+    >>> x = wp.zeros(4, dtype=float)
+    >>> wp.launch_tiled(fill, dim=1, inputs=[x, 2.5], block_dim=32)
+    >>> x.list()
+    [2.5, 2.5, 2.5, 0.0]
+    """
+
+def tile_load(a: Any, shape: Any, offset: Any = None, storage: Any = 'register', bounds_check: Any = True, aligned: Any = False) -> Any:
+    """Tile of elements of an array. What lies outside of the array is zero.
+
+    Args:
+        a: an array with as many dimensions as the tile, with any strides; `x[i]` is one.
+        shape: the extents of the tile, one to four.
+        offset: the indices of its first element; zeros if they are left out.
+        storage: "register" or "shared".
+        bounds_check: False promises that the tile lies in the array.
+        aligned: True promises that, too, and that its rows are contiguous and begin at multiples of 16 bytes.
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def sums(x: wp.array2d[float], out: wp.array[float]):
+    ...     i, t = wp.tid()
+    ...     row = wp.tile_load(x[i], 8)
+    ...     wp.tile_store(out, wp.tile_sum(row), offset=i)
+    >>> out = wp.zeros(2, dtype=float)
+    >>> wp.launch_tiled(sums, dim=2, inputs=[wp.ones((2, 5), dtype=float), out], block_dim=32)
+    >>> out.list()
+    [5.0, 5.0]
+    """
+
+def tile_load_indexed(a: Any, indices: Any, shape: Any, offset: Any = None, axis: Any = 0, storage: Any = 'register') -> Any:
+    """Tile of elements of an array that a tile of indices selects along one axis. What lies outside is zero.
+
+    Args:
+        a: an array with as many dimensions as the tile.
+        indices: a tile of int32 with an index for each element along the axis; the offset is added to it.
+        shape: the extents of the tile, one to four.
+        offset: the indices of the array that are added to those in the tile.
+        axis: the axis whose coordinate selects an index.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def even(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_load_indexed(x, wp.tile_arange(0, 6, 2, dtype=int), 3))
+    >>> out = wp.zeros(3, dtype=float)
+    >>> wp.launch_tiled(even, dim=1, inputs=[wp.array([0.0, 1.0, 2.0, 3.0, 4.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [0.0, 2.0, 4.0]
+    """
+
+def tile_map(op: Any, a: Any, *args: Any) -> Any:
+    """Tile of what a function makes of the elements of others.
+
+    Args:
+        op: a function of the kernel language, or a `@wp.func`.
+        a: its first arguments.
+        args: further tiles of the shape of `a`, or values that are the same in all threads of the block.
+
+    Returns:
+        The tile. The type of its elements is that of the function's result.
+
+    >>> @wp.func
+    ... def clipped(x: float, low: float):
+    ...     return wp.max(x, low)
+    >>> @wp.kernel
+    ... def clip(x: wp.array[float]):
+    ...     wp.tile_store(x, wp.tile_map(clipped, wp.tile_load(x, 3), 0.0))
+    >>> x = wp.array([-1.0, 0.5, 2.0], dtype=float)
+    >>> wp.launch_tiled(clip, dim=1, inputs=[x], block_dim=32)
+    >>> x.list()
+    [0.0, 0.5, 2.0]
+    """
+
+def tile_max(a: Any) -> Any:
+    """Greatest element of a tile. A NaN counts as missing.
+
+    Args:
+        a: a tile of scalars.
+
+    Returns:
+        A tile of one element.
+
+    >>> @wp.kernel
+    ... def greatest(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_max(wp.tile_load(x, 3)))
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(greatest, dim=1, inputs=[wp.array([1.0, 3.0, 2.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [3.0]
+    """
+
+def tile_min(a: Any) -> Any:
+    """Least element of a tile. A NaN counts as missing.
+
+    Args:
+        a: a tile of scalars.
+
+    Returns:
+        A tile of one element.
+
+    >>> @wp.kernel
+    ... def least(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_min(wp.tile_load(x, 3)))
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(least, dim=1, inputs=[wp.array([3.0, 1.0, 2.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1.0]
+    """
+
+def tile_ones(shape: Any, dtype: Any = ..., storage: Any = 'register') -> Any:
+    """Tile of ones: 1 in every component, and the quaternion without rotation.
+
+    Args:
+        shape: its extents, one to four.
+        dtype: the type of an element, not a struct.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def fill(x: wp.array[float]):
+    ...     wp.tile_store(x, wp.tile_ones(3))
+    >>> x = wp.zeros(4, dtype=float)
+    >>> wp.launch_tiled(fill, dim=1, inputs=[x], block_dim=32)
+    >>> x.list()
+    [1.0, 1.0, 1.0, 0.0]
+    """
+
+def tile_randf(shape: Any, rng: Any, min: Any = None, max: Any = None, storage: Any = 'register') -> Any:
+    """Tile of random numbers in [0, 1), or in [min, max). They are drawn as those of `tile_randi`.
+
+    Args:
+        shape: its extents, one to four.
+        rng: the state of a random generator, as of `rand_init`; it stays as it is.
+        min: the lower end, if given.
+        max: the upper end, if given.
+        storage: "register" or "shared".
+
+    Returns:
+        A tile of float32.
+
+    >>> @wp.kernel
+    ... def draw(out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_randf(100, wp.rand_init(7), 2.0, 3.0))
+    >>> out = wp.zeros(100, dtype=float)
+    >>> wp.launch_tiled(draw, dim=1, inputs=[out], block_dim=32)
+    >>> 2.0 <= min(out.list()) and max(out.list()) < 3.0
+    True
+    """
+
+def tile_randi(shape: Any, rng: Any, min: Any = None, max: Any = None, storage: Any = 'register') -> Any:
+    """Tile of random integers. Element e is drawn by thread e % `block_dim()` from the state `rng` + its index.
+
+    Args:
+        shape: its extents, one to four.
+        rng: the state of a random generator, as of `rand_init`; it stays as it is.
+        min: the least number, if given.
+        max: the number that is just not reached, if given.
+        storage: "register" or "shared".
+
+    Returns:
+        A tile of int32.
+
+    >>> @wp.kernel
+    ... def throw(out: wp.array[int]):
+    ...     wp.tile_store(out, wp.tile_randi(100, wp.rand_init(7), 1, 7))
+    >>> out = wp.zeros(100, dtype=int)
+    >>> wp.launch_tiled(throw, dim=1, inputs=[out], block_dim=32)
+    >>> sorted(set(out.list()))
+    [1, 2, 3, 4, 5, 6]
+    """
+
+def tile_reduce(op: Any, a: Any, axis: Any = None) -> Any:
+    """Combine the elements of a tile by a function.
+
+    Args:
+        op: a function of two elements that gives one, associative and commutative.
+        a: the tile.
+        axis: the axis along which to combine; all elements if it is left out.
+
+    Returns:
+        A tile of one element, or without that axis.
+
+    >>> @wp.kernel
+    ... def product(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_reduce(wp.mul, wp.tile_load(x, 4)))
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(product, dim=1, inputs=[wp.array([1.0, 2.0, 3.0, 4.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [24.0]
+    """
+
+def tile_reshape(t: Any, shape: Any) -> Any:
+    """Tile with the same elements in the same row-major order, and other extents.
+
+    Args:
+        t: a tile of its own, or a view whose elements lie side by side.
+        shape: the new extents, of which one may be -1.
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def fold(x: wp.array[float], out: wp.array2d[float]):
+    ...     wp.tile_store(out, wp.tile_reshape(wp.tile_load(x, 4), (2, -1)))
+    >>> out = wp.zeros((2, 2), dtype=float)
+    >>> wp.launch_tiled(fold, dim=1, inputs=[wp.array([1.0, 2.0, 3.0, 4.0], dtype=float), out], block_dim=32)
+    >>> out.numpy().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+
+def tile_squeeze(t: Any, axis: Any = None) -> Any:
+    """Tile without axes of length 1.
+
+    Args:
+        t: the tile.
+        axis: the axes to leave out, a number or a tuple; all of length 1 if it is left out.
+
+    Returns:
+        The tile. One axis stays where all have length 1.
+
+    >>> @wp.kernel
+    ... def flatten(x: wp.array2d[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_squeeze(wp.tile_load(x, (1, 3))))
+    >>> out = wp.zeros(3, dtype=float)
+    >>> wp.launch_tiled(flatten, dim=1, inputs=[wp.ones((1, 3), dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1.0, 1.0, 1.0]
+    """
+
+def tile_store(a: Any, t: Any, offset: Any = None, bounds_check: Any = True, aligned: Any = False) -> Any:
+    """Write a tile to an array. What would lie outside of the array is left out.
+
+    Args:
+        a: an array with as many dimensions as the tile, with any strides.
+        t: the tile, of the array's dtype.
+        offset: the indices of its first element; zeros if they are left out.
+        bounds_check: False promises that the tile lies in the array.
+        aligned: True promises that, too, and that its rows are contiguous and begin at multiples of 16 bytes.
+
+    >>> @wp.kernel
+    ... def double(x: wp.array[float]):
+    ...     i, t = wp.tid()
+    ...     wp.tile_store(x, 2.0 * wp.tile_load(x, 2, offset=2 * i), offset=2 * i)
+    >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
+    >>> wp.launch_tiled(double, dim=2, inputs=[x], block_dim=32)
+    >>> x.list()
+    [2.0, 4.0, 6.0]
+    """
+
+def tile_store_indexed(a: Any, indices: Any, t: Any, offset: Any = None, axis: Any = 0) -> Any:
+    """Write a tile to elements of an array that a tile of indices selects along one axis. What would lie outside of the
+    array is left out.
+
+    Args:
+        a: an array with as many dimensions as the tile.
+        indices: a tile of int32 with an index for each element along the axis; the offset is added to it.
+        t: the tile, of the array's dtype.
+        offset: the indices of the array that are added to those in the tile.
+        axis: the axis whose coordinate selects an index.
+
+    >>> @wp.kernel
+    ... def spread(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store_indexed(out, wp.tile_arange(0, 6, 2, dtype=int), wp.tile_load(x, 3))
+    >>> out = wp.zeros(5, dtype=float)
+    >>> wp.launch_tiled(spread, dim=1, inputs=[wp.array([1.0, 2.0, 3.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [1.0, 0.0, 2.0, 0.0, 3.0]
+    """
+
+def tile_sum(a: Any, axis: Any = None) -> Any:
+    """Sum of the elements of a tile, always in the same order: 16 partial sums, which are added by halves.
+
+    Args:
+        a: a tile of numbers, vectors or matrices.
+        axis: the axis along which to add; all elements if it is left out.
+
+    Returns:
+        A tile of one element, or without that axis.
+
+    >>> @wp.kernel
+    ... def total(x: wp.array[float], out: wp.array[float]):
+    ...     wp.tile_store(out, wp.tile_sum(wp.tile_load(x, 4)))
+    >>> out = wp.zeros(1, dtype=float)
+    >>> wp.launch_tiled(total, dim=1, inputs=[wp.array([1.0, 2.0, 3.0, 4.0], dtype=float), out], block_dim=32)
+    >>> out.list()
+    [10.0]
+    """
+
+def tile_transpose(a: Any) -> Any:
+    """Transposed tile, with the elements of the tile itself.
+
+    Args:
+        a: a tile of two dimensions.
+
+    Returns:
+        The tile with its axes exchanged.
+
+    >>> @wp.kernel
+    ... def transpose(x: wp.array2d[float], out: wp.array2d[float]):
+    ...     wp.tile_store(out, wp.tile_transpose(wp.tile_load(x, (2, 3))))
+    >>> out = wp.zeros((3, 2), dtype=float)
+    >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
+    >>> wp.launch_tiled(transpose, dim=1, inputs=[x, out], block_dim=32)
+    >>> out.list()
+    [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
+    """
+
+def tile_view(t: Any, offset: Any, shape: Any = None) -> Any:
+    """Part of a tile, with the elements of the tile itself.
+
+    Args:
+        t: the tile.
+        offset: without a shape, an index or a slice for each leading dimension: an index leaves the dimension out. With
+            a shape, the indices of the first element.
+        shape: the extents of the part, as many as the tile has dimensions.
+
+    Returns:
+        The part. A program may also write `t[1]` or `t[1:3, ::2]`.
+
+    >>> @wp.kernel
+    ... def second_row(x: wp.array2d[float], out: wp.array[float]):
+    ...     block = wp.tile_load(x, (2, 3))
+    ...     wp.tile_store(out, wp.tile_view(block, offset=1))
+    >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
+    >>> out = wp.zeros(3, dtype=float)
+    >>> wp.launch_tiled(second_row, dim=1, inputs=[x, out], block_dim=32)
+    >>> out.list()
+    [4.0, 5.0, 6.0]
+    """
+
+def tile_zeros(shape: Any, dtype: Any = ..., storage: Any = 'register') -> Any:
+    """Tile of zeros.
+
+    Args:
+        shape: its extents, one to four.
+        dtype: the type of an element.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def clear(x: wp.array[float]):
+    ...     i, t = wp.tid()
+    ...     wp.tile_store(x, wp.tile_zeros(4), offset=4 * i)
+    >>> x = wp.ones(9, dtype=float)
+    >>> wp.launch_tiled(clear, dim=2, inputs=[x], block_dim=32)
+    >>> x.list()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+
 @typing.overload
 def trace(a: mat22f | mat33f | mat44f | spatial_matrixf) -> float:
     """Sum of the diagonal.
@@ -7253,6 +7838,28 @@ def trunc(x: _Scalar1) -> _Scalar1:
 
     >>> wp.trunc(-1.5)
     -1.0
+    """
+
+def untile(a: Any) -> Any:
+    """Value that a tile has for this thread, the inverse of `tile`.
+
+    Args:
+        a: a tile with `block_dim()` elements along its last axis.
+
+    Returns:
+        The element of this thread; of a tile of two dimensions a vector, of three a matrix.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def reverse(x: wp.array[int]):
+    ...     i, t = wp.tid()
+    ...     row = wp.tile_load(x, 4)
+    ...     x[3 - t] = wp.untile(row)
+    >>> x = wp.array([1, 2, 3, 4], dtype=int)
+    >>> wp.launch_tiled(reverse, dim=1, inputs=[x], block_dim=4)
+    >>> x.list()
+    [4, 3, 2, 1]
     """
 
 def vector(*args: Any, length: Any = None, dtype: Any = None) -> Any:

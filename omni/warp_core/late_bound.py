@@ -21,6 +21,7 @@ ROWS = {
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),
+    "tile_type": ("lang.arrays", "tile_type"),
     "ctype_of": ("lang.values.ctypes_views", "ctype_of"),
     "value_at": ("lang.values.ctypes_views", "value_at"),
     "device_of": ("devices.device", "device_of"),

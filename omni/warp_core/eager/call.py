@@ -31,7 +31,7 @@ from ..lang.values.scalars import scalar_type_of
 from ..lang.values.value_classes import Components, from_leaves, python_type, to_leaves
 from ..launches.kernel_errors import fill
 from ..passes import pipeline
-from . import addressed_memory, block_scheduler  # noqa: F401 - it gives the intrinsics of blocks their functions
+from . import addressed_memory, block_scheduler, tile_functions_outside  # noqa: F401 - they give intrinsics functions
 from .array_view import ArrayCells
 
 _serial = itertools.count()

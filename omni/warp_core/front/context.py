@@ -24,6 +24,7 @@ from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .messages import ADVICE, WORDS, cast_help, misfit
+from .tiles.tile_regions import read as read_view
 from .values import (
     POISON,
     Closure,
@@ -33,6 +34,7 @@ from .values import (
     MaybeUndefined,
     Poison,
     Static,
+    TileView,
     TupleValue,
     Undefined,
     UntypedLiteral,
@@ -139,6 +141,7 @@ class Context:
         self.rolled: set[ast.For] = set()  # constant loops that run, as their copies would cost too much
         self.unrolled: set[ast.For] = set()  # of those, the ones whose bodies cannot do without a constant index
         self.component_loops: set[ast.For] = set()  # constant loops whose index selects components
+        self.discarded: ast.expr | None = None  # the expression being lowered whose value nothing uses
         self.copies = 0  # made of bodies of loops so far
         self.multiplicity = 1  # of the code being lowered, from loops that are unrolled whatever they cost
         self.liveness: Liveness
@@ -237,9 +240,9 @@ class Context:
     # -- values -------------------------------------------------------------------------------------------------
 
     def rvalue(self, node: ast.expr) -> Front:
-        """Lower an expression and load it if it stands for an array element."""
+        """Lower an expression and load it if it stands for an array element, or part of a tile."""
         x = self.expr(node)
-        return self.load(x, node) if type(x) is ElementRef else x
+        return self.materialise(x, node) if type(x) in (ElementRef, TileView) else x
 
     def value(self, node: ast.expr, what: str = "") -> Value:
         """Lower an expression to an IR value; a literal takes its own type."""
@@ -265,6 +268,8 @@ class Context:
             return x
         if isinstance(x, ElementRef):
             return self.load(x, node)
+        if isinstance(x, TileView):
+            return read_view(self, x, node)
         if isinstance(x, UntypedLiteral):
             return self.literal(x, x.type, node)
         if isinstance(x, Poison):
@@ -295,7 +300,7 @@ class Context:
         """`x` as type `t`: literals adapt, anything else must have that type."""
         if isinstance(x, UntypedLiteral) and x.fits(t):
             return self.b.const(x.value, t)
-        if isinstance(x, (Value, ElementRef)) and x.type is t:
+        if isinstance(x, (Value, ElementRef, TileView)) and x.type is t:
             return self.materialise(x, node)
         raise self.error("type-mismatch", f"{what} is {spell(t)}, {misfit(x, t)}", node, help=cast_help(x, t, node))
 

@@ -28,6 +28,14 @@ from .gradients import grad_call  # noqa: F401 - they fill the tables
 from .library import instantiate
 from .session import Instance, Session
 from .statements import control_statements, match_statement, statements  # noqa: F401 - they fill the tables
+from .tiles import (  # noqa: F401 - they fill the tables
+    tile_access,
+    tile_arrangements,
+    tile_elements,
+    tile_making,
+    tile_random,
+    tile_reductions,
+)
 from .warnings import tell
 
 

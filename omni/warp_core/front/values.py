@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ir.nodes import Loc, Value
 from ..lang.generics import spell
 from ..lang.semantics import convert, int_range
-from ..lang.types import BOOL, F32, I32, Scalar, Type
+from ..lang.types import BOOL, F32, I32, Scalar, Tile, Type
 
 if TYPE_CHECKING:
     from .context import Context
@@ -109,6 +110,19 @@ class ElementRef:
         return (self.array, *self.indices, *self.dynamic)
 
 
+@dataclass(slots=True, eq=False)
+class TileView:
+    """Elements of a tile in another arrangement, not copied yet. `root` is the local that holds the tile, so that the
+    elements can be changed, or a tile without a name. `at` gives the coordinates in the root of those in the view, None
+    if they are the same; `strides` are counted in elements of the root.
+    """
+
+    root: str | Value
+    type: Tile
+    strides: tuple[int, ...]
+    at: Callable[[list[Value]], list[Value]] | None = None
+
+
 @dataclass(slots=True)
 class Closure:
     """A lambda: its body is lowered at each call."""
@@ -140,12 +154,12 @@ class Poison:
 
 POISON = Poison()
 
-Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | Closure
+Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | Closure
 
 
 def spell_front(x: Any) -> str:
     """The type of a front value, in the words of the source."""
-    if isinstance(x, (Value, ElementRef)):
+    if isinstance(x, (Value, ElementRef, TileView)):
         return spell(x.type)
     if isinstance(x, UntypedLiteral):
         return f"the literal {spell_brief(x)}"

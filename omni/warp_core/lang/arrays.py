@@ -1,4 +1,4 @@
-"""Array types in annotations: `wp.array[wp.vec3]`, `wp.array2d[float]`, `wp.array[float, 2]`."""
+"""Types of arrays and tiles in annotations: `wp.array[wp.vec3]`, `wp.array[float, 2]`, `wp.tile[float, 4, 8]`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from .annotations import open_type, type_or_none
 from .generics import Any as AnyType
 from .generics import Pattern, TypeVar, spell_pattern
-from .types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Type
+from .types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Tile, Type
 from .values.type_registry import wc_type
 
-__all__ = ["Annotation", "ArrayAnnotation", "fixedarray"]
+__all__ = ["Annotation", "ArrayAnnotation", "TileAnnotation", "fixedarray", "tile_type"]
 
 
 def check_ndim(ndim: Any) -> int:
@@ -140,3 +140,50 @@ class ArrayAnnotation(Annotation):
 
     def __repr__(self) -> str:
         return self._spelt("array")
+
+
+class TileAnnotation:
+    """The type of a tile, for parameters of functions. Its `dtype` and extents may be type variables."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, dtype: Any, shape: Any):
+        extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        if not 1 <= len(extents) <= MAX_NDIM:
+            raise ValueError(f"tiles have between one and four dimensions, got shape={shape!r}")
+        self.dtype, self.shape = dtype, tuple(map(_checked_extent, extents))
+        if isinstance(self.__wc_type__, Tile) and isinstance(self.__wc_type__.dtype, (Array, Tile)):
+            raise TypeError(f"the elements of a tile are no arrays or tiles, got {dtype!r}")
+
+    @property
+    def __wc_type__(self) -> Type | Pattern:
+        """The type; a pattern where something is left open."""
+        found = open_type(self.dtype)
+        dtype = wc_type(self.dtype) if found is None else found
+        if found is None and all(isinstance(n, int) for n in self.shape):
+            return Tile(dtype, self.shape)
+        return Pattern("Tile", (dtype, *self.shape))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TileAnnotation) and self.__wc_type__ == other.__wc_type__
+
+    def __hash__(self) -> int:
+        return hash(self.__wc_type__)
+
+    def __repr__(self) -> str:
+        return f"wp.{spell_pattern(self.__wc_type__)}"
+
+
+def _checked_extent(n: Any) -> Any:
+    variable = type_or_none(n)
+    if isinstance(variable, TypeVar):
+        return variable
+    if type(n) is not int or n < 1:
+        raise ValueError(f"the extents of a tile are positive integers, got {n!r}")
+    return n
+
+
+def tile_type(item: Any) -> TileAnnotation:
+    """Parse the contents of the brackets of `wp.tile[...]`: a dtype and one to four extents."""
+    dtype, *shape = item if isinstance(item, tuple) else (item,)
+    return TileAnnotation(dtype, shape)

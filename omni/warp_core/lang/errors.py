@@ -141,6 +141,7 @@ _CLASS_OF = {
     "index": CompileIndexError,
     "not-constant": CompileValueError,
     "capture": CompileValueError,
+    "shape": CompileValueError,
 }
 
 # The names programs written for the peer catch.

@@ -114,6 +114,7 @@ _BUILD: dict[str, Callable[..., Type]] = {
     "Transform": types.Transform,
     "Array": lambda dtype, ndim=1: types.Array(dtype, ndim),
     "Indexed": lambda dtype, ndim=1: types.indexed(types.Array(dtype, ndim)),
+    "Tile": lambda dtype, *shape: types.Tile(dtype, shape),
 }
 
 
@@ -129,6 +130,7 @@ _PARTS: dict[type, tuple[str, Callable]] = {
     types.Transform: ("Transform", lambda t: (t.scalar,)),
     types.Array: ("Array", lambda t: (t.dtype, t.ndim)),
     types.Struct: ("Indexed", _indexed_parts),
+    types.Tile: ("Tile", lambda t: (t.dtype, *t.shape)),
 }
 _PYTHON = {int: types.I32, float: types.F32, bool: types.BOOL}
 
@@ -178,6 +180,12 @@ class Array(_Head):
     head = "Array"
 
 
+class Tile(_Head):
+    """`Tile[S, N]`, `Tile[S, M, N]`: element type and extents."""
+
+    head = "Tile"
+
+
 def is_generic(pattern) -> bool:
     """True if matching `pattern` needs bindings."""
     return isinstance(pattern, (TypeVar, Pattern))
@@ -196,8 +204,9 @@ def unify(pattern, t, bindings: dict[str, object]) -> bool:
         bound = t if pattern.free else bindings.setdefault(pattern.name, t)
         return bound is t or (bound == t and isinstance(t, int))
     if isinstance(pattern, Pattern):
-        head, parts = _PARTS.get(type(t), ("", tuple))
-        return head == pattern.head and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts(t)))
+        head, parts_of = _PARTS.get(type(t), ("", tuple))
+        parts = parts_of(t) if head == pattern.head else ()
+        return len(parts) == len(pattern.params) and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts))
     return pattern is t or (pattern == t and isinstance(t, int))
 
 
@@ -262,6 +271,8 @@ def spell(t) -> str:
         return f"indexed{spell(array)}"
     if isinstance(t, types.Struct):
         return t.name
+    if isinstance(t, types.Tile):
+        return f"tile[{spell(t.dtype)}, {', '.join(map(str, t.shape))}]"
     if isinstance(t, types.FixedArray):
         return f"fixedarray[{spell(t.dtype)}, {t.shape[0] if t.ndim == 1 else t.shape}]"
     if isinstance(t, types.Array):

@@ -28,7 +28,8 @@ from .source import Source
 _INDEX_MODULE = "omni.warp_core.lib.builtin_index"
 # What intrinsics do, for readers; most processes never load it.
 _DESCRIPTIONS = tuple(
-    f"omni.warp_core.lang.intrinsics.{name}_functions" for name in ("general", "access", "block", "operator")
+    f"omni.warp_core.lang.intrinsics.{name}_functions"
+    for name in ("general", "access", "block", "operator", "tile", "tile_access", "tile_view")
 )
 _builtins: dict[str, Builtin] = {}
 
@@ -118,6 +119,12 @@ class Intrinsic(EagerCall):
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.described)
+
+
+class TypeIntrinsic(Intrinsic):  # noqa: D101 - a docstring would hide that of the function
+    def __getitem__(self, item: Any) -> Any:
+        """Return the type that a subscript names in annotations: `wp.tile[float, 4, 8]`."""
+        return late("tile_type")(item)
 
 
 def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False, updates: bool = False) -> Any:
@@ -231,16 +238,25 @@ _BLOCKS = (
     "block_dim thread_index block_index lane shared_array syncthreads "
     "shuffle shuffle_up shuffle_down shuffle_xor ballot"
 )
-BLOCK_BUILTINS = frozenset(_BLOCKS.split())  # what makes a kernel work in blocks of threads
+_TILES = (
+    "tile untile tile_zeros tile_ones tile_full tile_arange tile_astype tile_map tile_sum tile_reduce tile_min "
+    "tile_max tile_argmin tile_argmax tile_dot tile_randi tile_randf tile_from_thread tile_load tile_store "
+    "tile_atomic_add tile_load_indexed tile_store_indexed tile_atomic_add_indexed tile_extract tile_view "
+    "tile_transpose tile_broadcast tile_reshape tile_squeeze"
+)
+TILE_BUILTINS = frozenset(_TILES.split())
+BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
     "tid printf print where select static constant cast len expect_eq expect_near",
     _BLOCKS,
+    _TILES,
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",
     "add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift",
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
+INTRINSICS["tile"] = TypeIntrinsic("tile")
 LOCAL_ZEROS = Intrinsic("zeros")  # `wp.zeros` in a kernel makes a local array; elsewhere it is a function
 
 

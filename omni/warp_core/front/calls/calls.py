@@ -29,6 +29,8 @@ from ..limits import check_type
 from ..messages import method_help
 from ..names import PACKAGE
 from ..statements.lvalues import argument, in_memory
+from ..tiles.tile_regions import elementwise, is_tile
+from ..tiles.tile_views import TAKE_VIEWS, of_expression
 from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, shape_types, spell_front, unflatten
 from .inout_arguments import update, write_back
 from .overload_resolution import Call, Match, adapt_values, choose
@@ -67,6 +69,7 @@ def _call(cx: Context, node: ast.Call) -> Front:
     done = Call(node, [], [])
     places = {a for _, a in changed(f.obj, node)} if isinstance(f, Static) else ()
     keeps = isinstance(f, Static) and any(f.obj is g for g in _TAKE_PLACES)
+    lowered = _lowered_by(f)
     for a in node.args:
         if isinstance(a, ast.Starred):
             items = HANDLERS[ast.Starred](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
@@ -75,14 +78,20 @@ def _call(cx: Context, node: ast.Call) -> Front:
             done.nodes += [a] * len(items.items)
         else:
             is_place = keeps and not done.args
-            done.args.append(argument(cx, a) if a in places else cx.expr(a) if is_place else cx.rvalue(a))
+            done.args.append(argument(cx, a) if a in places else cx.expr(a) if is_place else lowered(cx, a))
             done.nodes.append(a)
     for k in node.keywords:
         if k.arg is None:
             raise cx.error("unsupported", "`**` arguments cannot be used in a kernel", k.value)
-        value = argument(cx, k.value) if k.value in places else cx.rvalue(k.value)
+        value = argument(cx, k.value) if k.value in places else lowered(cx, k.value)
         done.kwargs[k.arg], done.kw_nodes[k.arg] = value, k.value
     return dispatch(cx, f, done, node.func)
+
+
+def _lowered_by(f: Front) -> Callable[[Context, ast.expr], Front]:
+    """How the arguments of a call are lowered."""
+    takes_views = isinstance(f, Static) and isinstance(f.obj, Intrinsic) and f.obj in TAKE_VIEWS
+    return of_expression if takes_views else Context.rvalue
 
 
 def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
@@ -95,6 +104,8 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     if isinstance(obj, Intrinsic):
         return obj.lower(cx, c)
     if isinstance(obj, Builtin):
+        if any(map(is_tile, c.args)):
+            return elementwise(cx, c.args, c.node, lambda *xs: call_builtin(cx, obj, [*xs], c.kwargs, c.node, c.nodes))
         return call_builtin(cx, obj, c.args, c.kwargs, c.node, c.nodes)
     if isinstance(obj, Prim):
         return _primitive(cx, obj, c)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...lang.annotations import type_or_none
 from ...lang.generics import spell
-from ...lang.types import BOOL, I32, Packed, Scalar, Vec, element
+from ...lang.types import BOOL, I32, Packed, Scalar, Tile, Vec, element
 from ..context import Context
 from ..expressions.array_indexing import array_type, extent
 from ..expressions.comparison import any_of
@@ -30,6 +30,8 @@ def _len(cx: Context, c: Call) -> Front:
     t = getattr(x, "type", None)
     if array_type(t):
         return extent(cx, cx.materialise(x, c.arg_node(0)), 0, c.node)
+    if isinstance(t, Tile):
+        return UntypedLiteral(t.shape[0])
     if isinstance(t, Packed):
         return UntypedLiteral(getattr(t, "rows", t.count))
     raise cx.error("type-mismatch", f"{spell_front(x)} has no length", c.arg_node(0))

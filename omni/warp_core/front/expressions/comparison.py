@@ -11,6 +11,8 @@ from ...ir.nodes import Value
 from ...lang.types import BOOL, Array, Scalar, Vec, leaves, members
 from ..context import Context
 from ..statements.iteration import Span
+from ..tiles.tile_operands import check_operands
+from ..tiles.tile_regions import elementwise, is_tile
 from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .operators import adapt, binary, mismatch
 
@@ -39,6 +41,9 @@ def compare(
             return found
         return (not found) if isinstance(found, bool) else cx.at(node).op("not", found)
     symbol, code, literal = _COMPARE[kind]
+    if is_tile(left) or is_tile(right):
+        check_operands(cx, symbol, left, right, node)
+        return elementwise(cx, [left, right], node, lambda a, b: compare(cx, kind, a, b, node, ln, rn))
     known = _known(left), _known(right)
     if None not in known:
         try:

@@ -7,6 +7,7 @@ component. Components of locals are replaced functionally, along a chain of `Ste
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,13 @@ from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Value
 from ...lang.errors import nearest
 from ...lang.generics import spell
-from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Tile, Transform, Type, Vec
 from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
 from ..messages import method_help
 from ..names import captured, member
-from ..values import ElementRef, EnumMember, Front, Poison, Static, TupleValue, UntypedLiteral, spell_front
+from ..tiles.tile_views import named, subscript
+from ..values import ElementRef, EnumMember, Front, Poison, Static, TileView, TupleValue, UntypedLiteral, spell_front
 from .array_indexing import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
 from .slicing import section
@@ -63,10 +65,12 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
         return member(cx, base.obj, node.attr, node)
     if isinstance(base, EnumMember):
         return member(cx, base.member, node.attr, node)
-    if isinstance(base, (UntypedLiteral, TupleValue)) or not isinstance(base, (Value, ElementRef)):
+    if isinstance(base, (UntypedLiteral, TupleValue)) or not isinstance(base, (Value, ElementRef, TileView)):
         help = "lists and tuples keep their length in a kernel; wp.zeros(shape, dtype) makes a local array"
         help = help if isinstance(base, TupleValue) else ""
         raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node, help=help)
+    if isinstance(base, TileView) or isinstance(base.type, Tile):
+        return _tile_member(cx, base.type, node)
     if array_type(base.type):
         return _array_member(cx, cx.materialise(base, node.value), node)
     told = _told_by_type(base.type, node.attr)
@@ -77,7 +81,9 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
 
 @lowers(ast.Subscript)
 def _subscript(cx: Context, node: ast.Subscript) -> Front:
-    base = cx.expr(node.value)
+    base = named(cx, cx.expr(node.value), node.value)
+    if isinstance(base, TileView):
+        return subscript(cx, base, node)
     if isinstance(base, TupleValue):
         return _tuple_item(cx, base, node)
     if isinstance(base, Static):
@@ -125,6 +131,20 @@ def _told_by_type(t: Type, name: str) -> Front | None:
     if name == "shape" and isinstance(t, Packed):
         return TupleValue([UntypedLiteral(n) for n in ((t.rows, t.cols) if isinstance(t, Mat) else (t.count,))])
     return None
+
+
+def _tile_member(cx: Context, t: Any, node: ast.Attribute) -> Front:
+    """What is known of a tile when the kernel compiles."""
+    known: dict[str, Front] = {
+        "shape": TupleValue([UntypedLiteral(n) for n in t.shape]),
+        "dtype": Static(t.dtype),
+        "ndim": UntypedLiteral(t.ndim),
+        "size": UntypedLiteral(math.prod(t.shape)),
+    }
+    if node.attr not in known:
+        text = f"{spell(t)} has no member `{node.attr}`"
+        raise cx.error("no-member", text, node, candidates=nearest(node.attr, known) or tuple(known))
+    return known[node.attr]
 
 
 def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:

@@ -22,6 +22,8 @@ from ..calls.calls import call_builtin
 from ..context import Context, LoweringError, lowers
 from ..limits import check_bits, check_items
 from ..messages import cast_help, is_none
+from ..tiles.tile_operands import check_operands
+from ..tiles.tile_regions import elementwise, is_tile
 from ..values import Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
@@ -65,6 +67,10 @@ def binary(
 ) -> Front:
     """`left kind right`."""
     row = TABLE[kind]
+    if is_tile(left) or is_tile(right):
+        check_operands(cx, row.symbol, left, right, node)
+        operands = [left, right]
+        return elementwise(cx, operands, node, lambda a, b: binary(cx, kind, a, b, node, left_node, right_node))
     if isinstance(left, UntypedLiteral) and isinstance(right, UntypedLiteral):
         return _literals(cx, row, left, right, node)
     if isinstance(left, (TupleValue, Static)) or isinstance(right, (TupleValue, Static)):
@@ -321,6 +327,8 @@ def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
     if isinstance(x, UntypedLiteral) and not (symbol == "~" and isinstance(x.value, float)):
         return UntypedLiteral(_UNARY_LITERAL[symbol](int(x.value) if isinstance(x.value, bool) else x.value))
     v = cx.materialise(x, node)
+    if is_tile(v):
+        return elementwise(cx, [v], node, lambda a: unary(cx, symbol, a, node))
     s = element(v.type)
     allowed = isinstance(s, Scalar) and (not s.is_float if symbol == "~" else s is not BOOL)
     if not allowed or (symbol == "~" and s is BOOL):

@@ -179,6 +179,7 @@ def _operand(cx: Context, x: Front, place: ElementRef | Run, node: ast.AugAssign
 def _expression(cx: Context, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):  # a docstring
         return
+    cx.discarded = node.value
     cx.rvalue(node.value)
 
 
