@@ -113,6 +113,16 @@ def integer(name: str, value: Any) -> int:
         raise TypeError(f"{name}: expected an integer, got {type(value).__name__}") from None
 
 
+def number(name: str, value: Any) -> float:
+    """`value` as a float. Raises TypeError for other values, such as a string or an array."""
+    try:
+        if hasattr(type(value), "__float__"):
+            return float(value)
+    except TypeError:
+        pass  # an array of several numbers
+    raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
+
+
 def check_count(name: str, value: Any, most: int, reason: str) -> int:
     """`value` as an int from 0 to `most`. Raises TypeError or ValueError, which ends with the reason for the limit."""
     count = integer(name, value)

@@ -23,6 +23,7 @@ from ..dispatch import capture
 from ..dispatch.operation import Backward, Operation, Term, Write, execute
 from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
 from ..tape.saved import SavedArrays
+from .argument_checks import number
 from .gpu import matmul as gpu_products
 
 __all__ = ["batched_matmul", "matmul"]
@@ -134,7 +135,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, device: Any, ndim: int, name: str) -> None:
-    factors = _number("alpha", alpha), _number("beta", beta)
+    factors = number("alpha", alpha), number("beta", beta)
     arrays = {"a": a, "b": b, "c": c, "d": d}
     for which, x in arrays.items():
         _check_array(which, x, ndim, name)
@@ -160,12 +161,6 @@ def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, devi
     if _share(c, d) and not _same(c, d) and factors[1] != 0.0:
         c = clone(c)
     _multiply(_apart(a, d), _apart(b, d), c, d, *factors)
-
-
-def _number(which: str, value: Any) -> float:
-    if not hasattr(type(value), "__float__"):
-        raise TypeError(f"{which}: expected a number, got {type(value).__name__}")
-    return float(value)
 
 
 def _check_array(which: str, x: Any, ndim: int, name: str) -> None:

@@ -167,7 +167,7 @@ def get_device(ident: Device | str | None = None) -> Device:
         return _default
     if isinstance(ident, Device):
         return ident
-    if ident == "cpu":
+    if isinstance(ident, str) and ident == "cpu":
         return CPU
     if isinstance(ident, str) and ident.partition(":")[0] == "cuda":
         return _gpu(ident)

@@ -13,7 +13,8 @@ from ..lang.kernel import kernel
 from ..lang.values.scalars import int32
 from ..launches.launch import launch
 from .grouping import group
-from .matrix import BsrMatrix, Operand, block_numbers
+from .matrix import BsrMatrix, block_numbers
+from .matrix_operands import Operand
 from .policies import install
 from .rows import NUMERIC, SYMBOLIC, find_column, row_end
 

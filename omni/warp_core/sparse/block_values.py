@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..arrays.array import array
 from ..launches.launch import launch
 from .block_kernels import read_blocks, scale_blocks
-from .matrix import BsrMatrix, Operand, block_numbers
+from .matrix import BsrMatrix, block_numbers
+from .matrix_operands import Operand
 
 
 def copy_blocks(links: array, source: Operand, out: array) -> None:

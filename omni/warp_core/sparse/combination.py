@@ -6,6 +6,7 @@
 from typing import Any
 
 from .. import tid
+from ..algo.argument_checks import number
 from ..arrays.array import array, array1d
 from ..arrays.factories import clone, empty
 from ..dispatch import observers
@@ -15,7 +16,10 @@ from ..launches.launch import launch
 from .block_kernels import add_blocks, combine_blocks, scale_blocks
 from .block_shapes import check_shapes, convert
 from .block_values import copy_blocks
-from .matrix import BsrMatrix, Operand, block_numbers, block_type, new_matrix, operand
+from .matrix import BsrMatrix, block_numbers, block_type, new_matrix
+from .matrix_checks import scalar_type as checked_type
+from .matrix_checks import shape_of_blocks
+from .matrix_operands import Operand, destination, operand
 from .policies import Pattern, install, pattern_of, policy
 from .rows import SYMBOLIC, row_end
 
@@ -39,7 +43,7 @@ def bsr_assign(dest: BsrMatrix, src: Any, structure_only: bool = False, topology
     Raises:
         ValueError: If the block shapes do not divide one another, or the sizes do not fit.
     """
-    source, chosen = operand(src), policy(topology)
+    dest, source, chosen = destination(dest, "dest"), operand(src, "src"), policy(topology)
     if source.matrix is dest:
         if source.scale != 1.0:
             bsr_scale(dest, source.scale)
@@ -77,11 +81,11 @@ def bsr_copy(
     >>> wp.sparse.bsr_copy(A, block_shape=(1, 1)).shape
     (4, 4)
     """
-    source = operand(A).matrix
-    shape = source.block_shape if block_shape is None else (block_shape[0], block_shape[1])
+    source = operand(A, "A").matrix
+    shape = source.block_shape if block_shape is None else shape_of_blocks(block_shape)
     check_shapes(source, shape)
     dtype = block_type(
-        source.scalar_type if scalar_type is None else scalar_type,
+        source.scalar_type if scalar_type is None else checked_type("scalar_type", scalar_type),
         shape,
         source.dtype if shape == source.block_shape else None,
     )
@@ -104,9 +108,10 @@ def bsr_scale(x: Any, alpha: float) -> BsrMatrix:
         x: The matrix.
         alpha: The number.
     """
-    matrix, scale = operand(x)
-    if alpha * scale != 1.0 and matrix.nnz:
-        factor = matrix._number(alpha * scale)
+    matrix, scale = operand(x, "x")
+    scale *= number("alpha", alpha)
+    if scale != 1.0 and matrix.nnz:
+        factor = matrix._number(scale)
         launch(scale_blocks, matrix.nnz, [matrix.values, factor], device=matrix.device)
     return matrix
 
@@ -137,11 +142,13 @@ def bsr_axpy(
     >>> wp.sparse.bsr_axpy(A, wp.sparse.bsr_copy(A), alpha=2.0).values.list()[:2]
     [3.0, 3.0]
     """
-    source, chosen = operand(x), policy(topology)
+    source, chosen = operand(x, "x"), policy(topology)
+    alpha, beta = number("alpha", alpha), number("beta", beta)
     if y is None:
         made = new_matrix(source.matrix.nrow, source.matrix.ncol, source.matrix.dtype, source.matrix.device, 0)
         bsr_assign(made, Operand(source.matrix, source.scale * alpha).scaled())
         return made
+    y = destination(y, "y")
     _check_like(source.matrix, y)
     added = Operand(source.matrix, source.scale * alpha)
     if source.matrix is y or added.scale == 0.0:
@@ -157,7 +164,7 @@ def bsr_axpy(
 
 def added(x: Any, y: Any, sign: float) -> BsrMatrix:
     """Return `x + sign * y` as a new matrix."""
-    a, b = operand(x), operand(y)
+    a, b = operand(x, "left operand"), operand(y, "right operand")
     _check_like(b.matrix, a.matrix)
     made = new_matrix(a.matrix.nrow, a.matrix.ncol, a.matrix.dtype, a.matrix.device, 0)
     _combine(Operand(b.matrix, sign * b.scale), a, made, "compact")
@@ -171,9 +178,9 @@ def _combine(x: Operand, y: Operand, dest: BsrMatrix, topology: str) -> None:
     old = clone(y.matrix.values) if y.matrix is dest else y.matrix.values  # the result may lie in the same memory
     with observers.NotRecording():
         links = install(dest, pattern, topology, x.matrix.requires_grad or y.matrix.requires_grad)
-    shape, number = dest.block_shape, dest._number
+    shape, factor = dest.block_shape, dest._number
     values = [block_numbers(v, shape) for v in (x.matrix.values, old)]
-    inputs = [links, x_blocks, y_blocks, *values, number(x.scale), number(y.scale), block_numbers(dest.values, shape)]
+    inputs = [links, x_blocks, y_blocks, *values, factor(x.scale), factor(y.scale), block_numbers(dest.values, shape)]
     launch(combine_blocks, (dest.nnz, *shape), inputs, device=dest.device)
 
 
@@ -193,9 +200,9 @@ def _check_like(x: BsrMatrix, y: BsrMatrix) -> None:
 def _add_masked(added: Operand, y: BsrMatrix, beta: float) -> BsrMatrix:
     with observers.NotRecording():
         links = install(y, pattern_of(added.matrix), "masked", added.matrix.requires_grad)
-    shape, number = y.block_shape, y._number
+    shape, factor = y.block_shape, y._number
     values = block_numbers(added.matrix.values, shape), block_numbers(y.values, shape)
-    inputs = [links, values[0], number(added.scale), values[1], number(beta)]
+    inputs = [links, values[0], factor(added.scale), values[1], factor(beta)]
     launch(add_blocks, (y.nnz, *shape), inputs, device=y.device)
     return y
 

@@ -6,6 +6,7 @@ from ..arrays.factories import clone
 from ..dispatch import observers
 from .grouping import group
 from .matrix import BsrMatrix, block_numbers
+from .matrix_operands import destination
 from .policies import install, policy
 from .triplets import bsr_set_from_triplets
 
@@ -31,7 +32,7 @@ def bsr_compress(
     Returns:
         The matrix.
     """
-    chosen = policy(topology, ("compact", "padded"))
+    src, chosen = destination(src, "src"), policy(topology, ("compact", "padded"))
     with observers.NotRecording():
         rows, columns = src.uncompress_rows(), clone(src.columns)[: src.nnz]
     if structure_only:

@@ -6,17 +6,22 @@
 from typing import Any
 
 from .. import tid
+from ..algo.argument_checks import require_arrays, require_elements
 from ..algo.scan import array_scan
+from ..arrays import elements
 from ..arrays.array import array, array1d
 from ..arrays.factories import empty, zeros
 from ..arrays.transfer import copy
 from ..dispatch import observers
 from ..lang.kernel import kernel
+from ..lang.types import I32
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
 from .block_values import copy_blocks
-from .matrix import BsrMatrix, check_sizes, new_matrix, operand, reserve
+from .matrix import BsrMatrix, new_matrix, reserve
+from .matrix_checks import capacity, sizes
+from .matrix_operands import destination, operand
 from .policies import policy
 from .rows import SYMBOLIC, find_column, row_end
 
@@ -54,7 +59,7 @@ def bsr_zeros(
     ((4, 6), 0)
     """
     chosen = "padded" if topology is None and row_capacity is not None else policy(topology, ("compact", "padded"))
-    made = new_matrix(rows_of_blocks, cols_of_blocks, block_type, device)
+    made = new_matrix(*sizes(rows_of_blocks, cols_of_blocks), block_type, device)
     bsr_set_zero(made, topology=chosen, row_capacity=row_capacity, nnz_capacity=nnz_capacity)
     return made
 
@@ -82,10 +87,10 @@ def bsr_set_zero(
     Raises:
         ValueError: If the options do not fit.
     """
-    chosen = policy(topology)
-    nrow = bsr.nrow if rows_of_blocks is None else int(rows_of_blocks)
-    ncol = bsr.ncol if cols_of_blocks is None else int(cols_of_blocks)
-    check_sizes(nrow, ncol)
+    bsr, chosen = destination(bsr, "bsr"), policy(topology)
+    nrow, ncol = sizes(
+        bsr.nrow if rows_of_blocks is None else rows_of_blocks, bsr.ncol if cols_of_blocks is None else cols_of_blocks
+    )
     if row_capacity is not None and chosen != "padded":
         raise ValueError("row_capacity requires topology='padded'")
     if chosen == "masked":
@@ -122,6 +127,7 @@ def _set_capacity(bsr: BsrMatrix, nrow: int, row_capacity: int | array | None) -
         return
     bsr.offsets = zeros(nrow + 1, dtype=int32, device=bsr.device)
     if isinstance(row_capacity, array):
+        require_elements("row_capacity", row_capacity, I32)
         room = row_capacity.numpy()
         if room.size != nrow:
             raise ValueError(f"row_capacity: expected {nrow} elements, one for each row, got {room.size}")
@@ -131,10 +137,9 @@ def _set_capacity(bsr: BsrMatrix, nrow: int, row_capacity: int | array | None) -
         array_scan(bsr.offsets, bsr.offsets)
         bsr.nnz = int(room.sum())
     else:
-        if row_capacity < 0:
-            raise ValueError(f"row_capacity: must not be negative, got {row_capacity}")
-        launch(even_offsets, nrow + 1, [bsr.offsets, int(row_capacity)], device=bsr.device)
-        bsr.nnz = nrow * int(row_capacity)
+        each = capacity("row_capacity", row_capacity)
+        bsr.nnz = capacity("row_capacity times the rows", nrow * each)
+        launch(even_offsets, nrow + 1, [bsr.offsets, each], device=bsr.device)
 
 
 def bsr_identity(rows_of_blocks: int, block_type: Any, device: Any = None) -> BsrMatrix:
@@ -163,7 +168,7 @@ def bsr_set_identity(A: BsrMatrix, rows_of_blocks: int | None = None) -> None:
     Raises:
         ValueError: If blocks are not square.
     """
-    rows, cols = A.block_shape
+    rows, cols = destination(A, "A").block_shape
     if rows != cols:
         raise ValueError(f"the identity needs square blocks, got blocks of {rows} x {cols}")
     one = A.dtype(*(i == j for i in range(rows) for j in range(rows)))
@@ -221,16 +226,13 @@ def bsr_set_diag(A: BsrMatrix, diag: Any, rows_of_blocks: int | None = None, col
     Raises:
         ValueError: If the array has blocks of another type.
     """
+    A = destination(A, "A")
     nrow = cols_of_blocks if rows_of_blocks is None else rows_of_blocks
     ncol = rows_of_blocks if cols_of_blocks is None else cols_of_blocks
     if nrow is None or ncol is None:
         nrow, ncol = (diag.size, diag.size) if isinstance(diag, array) and not A.nrow else (A.nrow, A.ncol)
-    check_sizes(nrow, ncol)
-    count = min(nrow, ncol)
-    if isinstance(diag, array):
-        if wc_type(diag.dtype) is not wc_type(A.dtype):
-            raise ValueError(f"diag: expected blocks of type {A.dtype.__name__}, got {diag.dtype.__name__}")
-        count = min(count, diag.size)
+    nrow, ncol = sizes(nrow, ncol)
+    count = _blocks_of(diag, A, min(nrow, ncol))
     gradient = isinstance(diag, array) and diag.requires_grad
     with observers.NotRecording():
         reserve(A, count, gradient)
@@ -243,6 +245,22 @@ def bsr_set_diag(A: BsrMatrix, diag: Any, rows_of_blocks: int | None = None, col
         A.values[:count].fill_(diag)
 
 
+def _blocks_of(diag: Any, A: BsrMatrix, most: int) -> int:
+    """Return how many blocks of a diagonal fit. Raises TypeError or ValueError unless they are blocks of the matrix."""
+    if isinstance(diag, array):
+        if diag.ndim != 1:
+            raise ValueError(f"diag: expected an array of one dimension, a block for each row, got shape {diag.shape}")
+        if wc_type(diag.dtype) is not wc_type(A.dtype):
+            raise ValueError(f"diag: expected blocks of type {A.dtype.__name__}, got {diag.dtype.__name__}")
+        return min(most, diag.size)
+    if diag is not None:
+        try:
+            elements.item(diag, A.values._require_element())
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"diag: {e}") from None
+    return most
+
+
 def bsr_get_diag(A: Any, out: array | None = None) -> array:
     """Return the blocks on the diagonal of a matrix; zero where none is stored.
 
@@ -253,14 +271,15 @@ def bsr_get_diag(A: Any, out: array | None = None) -> array:
     Raises:
         ValueError: If `out` is too short or of another type.
     """
-    source = operand(A)
+    source = operand(A, "A")
     matrix = source.matrix
     count = min(matrix.nrow, matrix.ncol)
     if out is None:
         out = empty(count, dtype=matrix.dtype, device=matrix.device, requires_grad=matrix.requires_grad)
-    elif out.size < count:
+    require_arrays(out=out)
+    if out.size < count:
         raise ValueError(f"Output array must be of length at least {count}, got {out.size}")
-    elif wc_type(out.dtype) is not wc_type(matrix.dtype):
+    if wc_type(out.dtype) is not wc_type(matrix.dtype):
         raise ValueError(f"out: expected blocks of type {matrix.dtype.__name__}, got {out.dtype.__name__}")
     slots = empty(count, dtype=int32, device=matrix.device)
     with observers.NotRecording():

@@ -8,8 +8,9 @@ A matrix is a struct of the kernel language as well, so that kernels take it as 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..algo.argument_checks import number, require_arrays
 from ..arrays.array import array, array1d
 from ..arrays.factories import empty, zeros
 from ..dispatch import capture, observers
@@ -19,6 +20,7 @@ from ..lang.values.structs import struct
 from ..lang.values.type_registry import python_type, wc_type
 from ..late_bound import late
 from ..launches.launch import launch
+from .matrix_checks import capacity, checked
 from .rows import slot_rows
 
 __all__ = ["BSR_STATUS_ROW_CAPACITY_EXCEEDED", "BSR_STATUS_SUCCESS", "BsrMatrix", "bsr_matrix_t"]
@@ -34,17 +36,21 @@ _MESSAGES = {
 class _Operators:
     """Arithmetic of matrices and scaled matrices. Products with numbers are lazy, the others give new matrices."""
 
+    __array_ufunc__ = None  # NumPy leaves `array @ A` to `__rmatmul__`
+
+    def _times(self, factor: float) -> ScaledMatrix:
+        raise NotImplementedError
+
     def __neg__(self) -> ScaledMatrix:
-        return scaled(self, -1.0)
+        return self._times(-1.0)
 
     def __mul__(self, factor: Any) -> Any:
-        return scaled(self, float(factor))
+        return self._times(_factor("*", factor))
 
-    def __rmul__(self, factor: Any) -> ScaledMatrix:
-        return scaled(self, float(factor))
+    __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Any:
-        return scaled(self, 1.0 / float(divisor))
+        return self._times(1.0 / _factor("/", divisor))
 
     def __add__(self, other: Any) -> BsrMatrix:
         return late("sparse_added")(self, other, 1.0)
@@ -53,10 +59,23 @@ class _Operators:
         return late("sparse_added")(self, other, -1.0)
 
     def __matmul__(self, other: Any) -> Any:
-        return late("sparse_mv" if isinstance(other, array) else "sparse_mm")(self, other)
+        if isinstance(other, _Operators):
+            return late("sparse_mm")(self, other)
+        require_arrays(x=other)
+        return late("sparse_mv")(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return late("sparse_mv")(self, other, transpose=True) if isinstance(other, array) else NotImplemented
+        require_arrays(x=other)
+        return late("sparse_mv")(self, other, transpose=True)
+
+
+def _factor(symbol: str, given: Any) -> float:
+    """The number by which an expression multiplies or divides a matrix. Raises TypeError for other operands."""
+    if isinstance(given, (_Operators, array)):
+        got = "an array" if isinstance(given, array) else "a matrix"
+        remedy = "; the product with a matrix or vector is written A @ B" if "*" in symbol else ""
+        raise TypeError(f"`{symbol}`: expected a matrix and a number, got a matrix and {got}{remedy}")
+    return number(f"`{symbol}`", given)
 
 
 class BsrMatrix(_Operators):
@@ -156,6 +175,9 @@ class BsrMatrix(_Operators):
         """Return a transposed copy."""
         return late("sparse_transposed")(self)
 
+    def _times(self, factor: float) -> ScaledMatrix:
+        return ScaledMatrix(self, factor)
+
     # -- in place -----------------------------------------------------------------------------------------------------
 
     def __iadd__(self, other: Any) -> BsrMatrix:
@@ -165,10 +187,10 @@ class BsrMatrix(_Operators):
         return late("sparse_axpy")(other, self, -1.0)
 
     def __imul__(self, factor: Any) -> Any:
-        return late("sparse_scale")(self, float(factor))
+        return late("sparse_scale")(self, _factor("*=", factor))
 
     def __itruediv__(self, divisor: Any) -> Any:
-        return late("sparse_scale")(self, 1.0 / float(divisor))
+        return late("sparse_scale")(self, 1.0 / _factor("/=", divisor))
 
     def __imatmul__(self, other: Any) -> BsrMatrix:
         return late("sparse_mm")(self, other, self)
@@ -205,15 +227,15 @@ class BsrMatrix(_Operators):
         """
         if nnz is None and nnz_capacity is None:
             nnz = self._stored()
-        bound = int(nnz if nnz is not None else nnz_capacity)  # type: ignore[arg-type]
+        bound = capacity("nnz", nnz) if nnz is not None else capacity("nnz_capacity", nnz_capacity)
         if self.device.is_cpu and capture.innermost() is None and bound < self._stored():
             raise ValueError(f"nnz: the offsets say that there are {self._stored()} blocks, more than {bound}")
-        capacity = bound if nnz_capacity is None else int(nnz_capacity)
-        if capacity < bound:
-            raise ValueError(f"capacity must be at least nnz, got {capacity} and {bound}")
+        room = bound if nnz_capacity is None else capacity("nnz_capacity", nnz_capacity)
+        if room < bound:
+            raise ValueError(f"nnz_capacity must be at least nnz, got {room} and {bound}")
         self.nnz = bound
-        if min(self.columns.size, self.values.size) < capacity:
-            reserve(self, capacity, keep=True)
+        if min(self.columns.size, self.values.size) < room:
+            reserve(self, room, keep=True)
 
     def uncompress_rows(self, out: array | None = None) -> array:
         """Return the row of each stored block; -1 for room that is not used.
@@ -222,11 +244,15 @@ class BsrMatrix(_Operators):
             out: Gets the rows: at least `nnz` elements of int32; new if left out.
 
         Raises:
+            TypeError: If `out` is no array.
             ValueError: If `out` is too small.
         """
+        checked(self, "A")
         if out is None:
             out = empty(self.nnz, dtype=int32, device=self.device)
-        elif out.size < self.nnz:
+        else:
+            require_arrays(out=out)
+        if out.size < self.nnz:
             raise ValueError(f"out: expected at least {self.nnz} elements, one for each block, got {out.size}")
         with observers.NotRecording():
             out[: self.nnz].fill_(-1)
@@ -259,6 +285,9 @@ class ScaledMatrix(_Operators):
     def __init__(self, mat: BsrMatrix, scale: float):
         self.mat, self.scale = mat, scale
 
+    def _times(self, factor: float) -> ScaledMatrix:
+        return ScaledMatrix(self.mat, self.scale * factor)
+
     def __getattr__(self, name: str) -> Any:
         if name not in _SHARED:
             raise AttributeError(f"a scaled matrix has no attribute {name!r}; eval() gives a matrix")
@@ -276,32 +305,6 @@ class ScaledMatrix(_Operators):
 # What a scaled matrix has of its matrix.
 _STRUCTURE = ("nrow", "ncol", "nnz", "offsets", "row_counts", "columns", "device", "requires_grad")
 _SHARED = frozenset((*_STRUCTURE, "dtype", "scalar_type", "block_shape", "block_size", "shape"))
-
-
-class Operand(NamedTuple):
-    """A matrix and the number it is multiplied by."""
-
-    matrix: BsrMatrix
-    scale: float
-
-    def scaled(self) -> ScaledMatrix:
-        """The product, for functions that take matrices."""
-        return ScaledMatrix(self.matrix, self.scale)
-
-
-def operand(given: Any) -> Operand:
-    """Return the operand that an argument means. Raises ValueError for other arguments."""
-    if isinstance(given, BsrMatrix):
-        return Operand(given, 1.0)
-    if isinstance(given, ScaledMatrix):
-        return Operand(given.mat, given.scale)
-    raise ValueError(f"Argument cannot be interpreted as a BsrMatrix: got {type(given).__name__}")
-
-
-def scaled(given: Any, factor: float) -> ScaledMatrix:
-    """Return an operand times a number."""
-    matrix, scale = operand(given)
-    return ScaledMatrix(matrix, scale * factor)
 
 
 def bsr_matrix_t(dtype: Any) -> Any:
@@ -322,8 +325,9 @@ def bsr_matrix_t(dtype: Any) -> Any:
     except TypeError:
         t = None
     if not isinstance(t, (Scalar, Mat)):
-        name = getattr(dtype, "__name__", dtype)
-        raise ValueError(f"BsrMatrix block type must be either warp matrix or scalar; got {name}")
+        name = getattr(dtype, "__name__", repr(dtype))
+        remedy = "write a type such as wp.mat33 or float"
+        raise ValueError(f"BsrMatrix block type must be either warp matrix or scalar; got {name}; {remedy}")
     return _matrix_type(python_type(t))
 
 
@@ -359,19 +363,12 @@ def block_numbers(values: array, shape: tuple[int, int]) -> array:
 
 def new_matrix(rows: int, cols: int, dtype: Any, device: Any, nnz: int = 0) -> BsrMatrix:
     """Return a matrix without blocks, with room for `nnz`."""
-    check_sizes(rows, cols)
     made = bsr_matrix_t(dtype)()
     made.nrow, made.ncol, made.nnz = rows, cols, 0
     made.offsets = zeros(rows + 1, dtype=int32, device=device)
     made.columns = empty(nnz, dtype=int32, device=device)
     made.values = empty(nnz, dtype=python_type(wc_type(dtype)), device=device)
     return made
-
-
-def check_sizes(rows: int, cols: int) -> None:
-    """Raise ValueError for numbers of rows or columns that no matrix has."""
-    if rows < 0 or cols < 0:
-        raise ValueError(f"the numbers of rows and columns of blocks must not be negative, got {rows} and {cols}")
 
 
 def reserve(matrix: BsrMatrix, nnz: int, gradient: bool = False, keep: bool = False) -> None:

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from .. import tid
+from ..algo.argument_checks import number
 from ..algo.scan import array_scan
 from ..arrays.array import array, array1d
 from ..arrays.factories import empty
@@ -22,7 +23,9 @@ from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
 from .block_values import copy_blocks, scale_in_place
 from .combination import bsr_copy
-from .matrix import BsrMatrix, Operand, block_type, new_matrix, operand
+from .matrix import BsrMatrix, block_type, new_matrix
+from .matrix_checks import capacity
+from .matrix_operands import Operand, destination, operand
 from .policies import Pattern, install, links_of_mask, pattern_of, policy
 from .rows import NUMERIC, SYMBOLIC, find_column, row_end, sort_columns
 
@@ -74,7 +77,12 @@ def bsr_mm(
     >>> wp.sparse.bsr_mm(A, A).values.list()
     [4.0, 9.0]
     """
-    left, right, chosen = operand(x), operand(y), policy(topology)
+    left, right, chosen = operand(x, "x"), operand(y, "y"), policy(topology)
+    alpha, beta = number("alpha", alpha), number("beta", beta)
+    if work_arrays is not None and not isinstance(work_arrays, bsr_mm_work_arrays):
+        raise TypeError(f"work_arrays: expected wp.sparse.bsr_mm_work_arrays(), got {type(work_arrays).__name__}")
+    if max_new_nnz is not None:
+        max_new_nnz = capacity("max_new_nnz", max_new_nnz)
     kept = None if work_arrays is None else work_arrays._pattern
     if reuse_topology and kept is None:
         raise ValueError("`work_arrays` must not be ``None`` in order to reuse matrix-matrix product topology")
@@ -82,6 +90,7 @@ def bsr_mm(
         raise ValueError("reuse_topology=True needs topology='compact'")
     if z is None:
         z, beta = _new_product(left.matrix, right.matrix), 0.0
+    z = destination(z, "z")
     _check_product(left.matrix, right.matrix, z)
     if reuse_topology and kept and (kept.nrow, kept.ncol) != (z.nrow, z.ncol):
         raise ValueError(

@@ -44,8 +44,8 @@ def policy(topology: Any, allowed: tuple[str, ...] = POLICIES) -> str:
     """Return the policy that an argument means. Raises ValueError for one that is not allowed."""
     if topology is None:
         return "compact"
-    if topology not in allowed:
-        raise ValueError(f"Unsupported topology policy: {topology}; expected one of {', '.join(allowed)}")
+    if not isinstance(topology, str) or topology not in allowed:
+        raise ValueError(f"Unsupported topology policy: {topology!r}; expected one of {', '.join(allowed)}")
     return topology
 
 

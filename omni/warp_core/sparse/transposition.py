@@ -16,7 +16,8 @@ from ..launches.launch import launch
 from .block_kernels import read_transposed
 from .combination import bsr_copy
 from .grouping import group, linked
-from .matrix import BsrMatrix, Operand, block_numbers, block_type, new_matrix, operand
+from .matrix import BsrMatrix, block_numbers, block_type, new_matrix
+from .matrix_operands import Operand, destination, operand
 from .policies import Pattern, install, policy
 from .rows import SYMBOLIC, row_end
 
@@ -34,7 +35,8 @@ def bsr_set_transpose(dest: BsrMatrix, src: Any, topology: str | None = None) ->
     Raises:
         ValueError: If the block shape or the numbers of `dest` are not those of the transposed matrix.
     """
-    matrix, scale = operand(src)
+    dest = destination(dest, "dest")
+    matrix, scale = operand(src, "src")
     chosen = policy(topology)
     rows, cols = matrix.block_shape
     if dest.block_shape != (cols, rows):
@@ -80,7 +82,7 @@ def bsr_transposed(A: Any) -> BsrMatrix:
     >>> wp.sparse.bsr_transposed(A).shape
     (3, 2)
     """
-    matrix, scale = operand(A)
+    matrix, scale = operand(A, "A")
     rows, cols = matrix.block_shape
     dtype = block_type(matrix.scalar_type, (cols, rows), matrix.dtype)
     made = new_matrix(matrix.ncol, matrix.nrow, dtype, matrix.device, 0)

@@ -9,11 +9,14 @@ Start with `bsr_set_from_triplets`.
 from typing import Any
 
 from .. import tid
+from ..algo.argument_checks import require_elements
 from ..arrays.array import array, array1d, array3d
 from ..arrays.factories import clone, empty
 from ..arrays.layouts import may_share_memory
+from ..devices.device import get_device
 from ..dispatch import observers
 from ..lang.kernel import kernel
+from ..lang.types import I32
 from ..lang.values.scalars import bool as bool_type
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import wc_type
@@ -21,6 +24,9 @@ from ..launches.launch import launch
 from .block_kernels import sum_blocks
 from .grouping import Groups, group
 from .matrix import BsrMatrix, block_numbers, block_type, new_matrix
+from .matrix_checks import capacity as checked_capacity
+from .matrix_checks import scalar_type, sizes
+from .matrix_operands import destination
 from .policies import install, policy
 from .rows import SYMBOLIC
 
@@ -39,7 +45,8 @@ class BsrTripletMap:
     """
 
     def __init__(self, capacity: int = 0, device: Any = None):
-        self._capacity, self._device = int(capacity), device
+        self._capacity = checked_capacity("capacity", capacity)
+        self._device = None if device is None else get_device(device)
         self._dest: BsrMatrix | None = None
         self._rows: tuple[Any, ...] = ()
         self._count = 0
@@ -108,12 +115,12 @@ def bsr_from_triplets(
     if not isinstance(values, array):
         raise TypeError(f"values: expected an array of blocks, got {type(values).__name__}")
     if values.ndim == 3:
-        dtype = block_type(values.dtype, (values.shape[1], values.shape[2]))
+        dtype = block_type(scalar_type("values", values.dtype), (values.shape[1], values.shape[2]))
     elif values.ndim == 1:
         dtype = values.dtype
     else:
         raise ValueError(f"Number of dimension for values array should be 1 or 3, got {values.ndim}")
-    made = new_matrix(rows_of_blocks, cols_of_blocks, dtype, values.device, 0)
+    made = new_matrix(*sizes(rows_of_blocks, cols_of_blocks), dtype, values.device, 0)
     bsr_set_from_triplets(made, rows, columns, values, prune_numerical_zeros=prune_numerical_zeros)
     return made
 
@@ -148,7 +155,11 @@ def bsr_set_from_triplets(
         TypeError: If rows or columns are not of int32.
         ValueError: If lengths or types do not fit, or a map is asked for with zeros left out or another topology.
     """
-    chosen = policy(topology)
+    dest, chosen = destination(dest, "dest"), policy(topology)
+    if not (build_mapping is None or isinstance(build_mapping, (bool, BsrTripletMap))):
+        raise TypeError(f"build_mapping: expected True or a BsrTripletMap, got {type(build_mapping).__name__}")
+    if count is not None:
+        require_elements("count", count, I32)
     if build_mapping and prune_numerical_zeros:
         raise ValueError("build_mapping requires prune_numerical_zeros=False")
     if build_mapping and chosen != "compact":
@@ -184,7 +195,10 @@ def bsr_set_from_mapped_values(
     """
     if reduction not in ("gather", "atomic"):
         raise ValueError(f"Unsupported mapped reduction {reduction!r}, expected 'gather' or 'atomic'")
-    mapping.validate(dest)
+    if not isinstance(mapping, BsrTripletMap):
+        remedy = "bsr_set_from_triplets(..., build_mapping=True) returns one"
+        raise TypeError(f"mapping: expected a BsrTripletMap, got {type(mapping).__name__}; {remedy}")
+    mapping.validate(destination(dest, "dest"))
     numbers = _checked_values(dest, values, mapping._count)
     if values.requires_grad and not dest.values.requires_grad:
         dest.values.requires_grad = True
@@ -199,7 +213,9 @@ def _sum_up(dest: BsrMatrix, links: array, groups: Groups, numbers: array) -> No
 
 def _check_places(rows: Any, columns: Any) -> None:
     if not (isinstance(rows, array) and isinstance(columns, array) and rows.dtype is columns.dtype is int32):
-        raise TypeError("Rows and columns arrays must be of type int32")
+        names = [a.dtype.__name__ if isinstance(a, array) else type(a).__name__ for a in (rows, columns)]
+        remedy = "write wp.array(rows, dtype=int) and wp.array(columns, dtype=int)"
+        raise TypeError(f"Rows and columns arrays must be of type int32, got {' and '.join(names)}; {remedy}")
     if rows.size != columns.size:
         raise ValueError(f"Rows and columns arrays must have the same length, got {rows.size} and {columns.size}")
 

@@ -6,6 +6,7 @@
 from typing import Any
 
 from .. import atomic_add, tid
+from ..algo.argument_checks import number, require_arrays
 from ..arrays.array import array, array1d
 from ..arrays.factories import clone, zeros
 from ..arrays.layouts import may_share_memory
@@ -15,7 +16,8 @@ from ..lang.types import Mat, Packed, Vec
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
 from .block_values import scale_in_place
-from .matrix import BsrMatrix, operand
+from .matrix import BsrMatrix
+from .matrix_operands import operand
 from .rows import NUMERIC, row_end
 
 __all__ = ["bsr_mv"]
@@ -51,23 +53,25 @@ def bsr_mv(
     >>> wp.sparse.bsr_mv(A, wp.array([1.0, 1.0], dtype=float)).list()
     [2.0, 3.0]
     """
-    matrix, scale = operand(A)
+    matrix, scale = operand(A, "A")
+    scale, beta = scale * number("alpha", alpha), number("beta", beta)
+    require_arrays(x=x)
     rows, cols = (matrix.nrow, matrix.ncol) if not transpose else (matrix.ncol, matrix.nrow)
     height, width = matrix.block_shape if not transpose else matrix.block_shape[::-1]
-    if not isinstance(x, array):
-        raise TypeError(f"x: expected an array, got {type(x).__name__}")
     if y is None:
         gradient = x.requires_grad or matrix.requires_grad
         dtype = _vector_type(matrix, height) if height > 1 else matrix.scalar_type
         y = zeros(rows, dtype=dtype, device=matrix.device, requires_grad=gradient)
         beta = 0.0
+    else:
+        require_arrays(y=y)
     read, written = _vectors(matrix, x, cols, width, "x"), _vectors(matrix, y, rows, height, "y")
-    if alpha * scale == 0.0:
+    if scale == 0.0:
         scale_in_place(written, written.size, matrix, beta)
         return y
     if may_share_memory(x, y):
         read = _vectors(matrix, _copied(x, work_buffer), cols, width, "x")
-    factors = matrix._number(alpha * scale), matrix._number(beta)
+    factors = matrix._number(scale), matrix._number(beta)
     inputs = [matrix.offsets, matrix.row_counts, matrix.columns, matrix.values, read, factors[0]]
     if transpose:
         scale_in_place(written, written.size, matrix, beta)
@@ -80,6 +84,7 @@ def bsr_mv(
 def _copied(x: array, work_buffer: array | None) -> array:
     if work_buffer is None:
         return clone(x)
+    require_arrays(work_buffer=work_buffer)
     copy(work_buffer, x, count=x.size)
     return work_buffer
 

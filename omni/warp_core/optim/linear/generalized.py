@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...algo.argument_checks import integer
 from ...algo.matmul import matmul
 from ...arrays.array import array
 from ...arrays.factories import zeros
@@ -46,7 +47,7 @@ class GMRES(LinearSolverState):
         is_left_preconditioner: bool = False,
         **options: Any,
     ):
-        self._restart, self._is_left = int(restart), is_left_preconditioner
+        self._restart, self._is_left = integer("restart", restart), is_left_preconditioner
         if self._restart < 1:
             raise ValueError(f"restart: must be positive, got {restart}")
         super().__init__(A, b, x, tol, atol, *args, **options)

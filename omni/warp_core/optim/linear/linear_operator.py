@@ -7,16 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import tid
+from ...algo.argument_checks import integer, require_elements
 from ...algo.matmul import matmul
 from ...arrays.array import array, array1d
 from ...arrays.transfer import copy
 from ...devices.device import get_device
 from ...lang.kernel import kernel
-from ...lang.types import Mat, Packed, Vec
-from ...lang.values.scalars import int32
+from ...lang.types import I32, Mat, Packed, Vec
 from ...lang.values.type_registry import python_type, wc_type
 from ...launches.launch import launch
-from ...sparse.matrix import BsrMatrix
+from ...sparse.matrix import BsrMatrix, ScaledMatrix
+from ...sparse.matrix_checks import checked
 from ...sparse.vector_product import bsr_mv
 
 __all__ = ["LinearOperator", "aslinearoperator"]
@@ -56,9 +57,18 @@ class LinearOperator:
     ):
         if max_batch_length is not None and batch_offsets is None:
             raise ValueError("max_batch_length: needs `batch_offsets`, as there is one system otherwise")
-        if batch_offsets is not None and (batch_offsets.dtype is not int32 or batch_offsets.size < 2):
-            raise ValueError("batch_offsets: expected at least two numbers of type int32")
-        self._shape, self._dtype, self._device = tuple(shape), python_type(wc_type(dtype)), get_device(device)
+        if batch_offsets is not None:
+            require_elements("batch_offsets", batch_offsets, I32)
+            if batch_offsets.size < 2:
+                raise ValueError("batch_offsets: expected at least two numbers, where systems begin and the last ends")
+        if max_batch_length is not None:
+            max_batch_length = integer("max_batch_length", max_batch_length)
+        if not isinstance(shape, (tuple, list)):
+            raise TypeError(f"shape: expected a tuple of rows and columns, got {type(shape).__name__}")
+        shape = tuple(integer("shape", n) for n in shape)
+        if not callable(matvec):
+            raise TypeError(f"matvec: expected a function matvec(x, y, z, alpha, beta), got {type(matvec).__name__}")
+        self._shape, self._dtype, self._device = shape, python_type(wc_type(dtype)), get_device(device)
         self._matvec, self._batch_offsets, self._max_batch_length = matvec, batch_offsets, max_batch_length
         self._source: Any = None  # the matrix or array that it is made of
 
@@ -119,17 +129,36 @@ def aslinearoperator(A: Any, batch_offsets: array | None = None, max_batch_lengt
     >>> wp.optim.linear.aslinearoperator(wp.sparse.bsr_identity(2, wp.mat22)).shape
     (4, 4)
     """
+    return operator_of("A", A, batch_offsets, max_batch_length)
+
+
+def operator_of(
+    name: str, A: Any, batch_offsets: array | None = None, max_batch_length: int | None = None
+) -> LinearOperator:
+    """Return the operator that the argument of a name means. Raises ValueError if it means none."""
     if isinstance(A, LinearOperator):
         return A
     if isinstance(A, BsrMatrix):
-        matvec = _sparse(A)
+        matvec = _sparse(checked(A, name))
     elif isinstance(A, array) and A.ndim <= 2:
         matvec = _dense(A) if A.ndim == 2 else _diagonal(A)
     else:
-        raise ValueError(f"Unable to create LinearOperator from {A}")
+        got = f"an array of shape {A.shape}" if hasattr(A, "shape") else repr(A)
+        raise ValueError(f"{name}: Unable to create LinearOperator from {got}; {_remedy(name, A)}")
     made = LinearOperator(A.shape, A.dtype, A.device, matvec, batch_offsets, max_batch_length)
     made._source = A
     return made
+
+
+def _remedy(name: str, given: Any) -> str:
+    """What to write in the place of an argument that means no operator."""
+    if isinstance(given, str) and name == "M":
+        return f"write M=wp.optim.linear.preconditioner(A, {given!r})"
+    if isinstance(given, ScaledMatrix):
+        return f"write {name}.eval() for a matrix times a number"
+    if hasattr(given, "__array__") or isinstance(given, (list, tuple)):
+        return f"write wp.array({name}, dtype=float) with one or two dimensions"
+    return "pass a sparse matrix, an array of one or two dimensions, or a LinearOperator"
 
 
 def flat(a: array) -> array:

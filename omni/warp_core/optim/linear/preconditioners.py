@@ -46,6 +46,8 @@ def preconditioner(A: Any, ptype: str = "diag") -> LinearOperator | None:
     >>> wp.optim.linear.cg(A, wp.ones(2, dtype=float), x, M=M, check_every=1)[0]
     1
     """
+    if not isinstance(ptype, str):
+        raise TypeError(f"ptype: expected a name such as 'diag', got {type(ptype).__name__}")
     if ptype == "id":
         return None
     if ptype == "fsai":
@@ -68,7 +70,10 @@ def _diagonal_inverse(A: Any, takes_absolute: bool) -> LinearOperator:
     elif isinstance(A, array) and A.ndim == 2:
         blocks = A.reshape((1, *A.shape))
     else:
-        raise ValueError("Unsupported source matrix type for building diagonal preconditioner")
+        raise ValueError(
+            f"A: Unsupported source matrix type for building diagonal preconditioner: {type(A).__name__}; "
+            "pass a sparse matrix, or an array of two dimensions"
+        )
     count, rows = blocks.shape[0], min(blocks.shape[1:])
     inverse = empty((count, rows), dtype=blocks.dtype, device=blocks.device)
     launch(invert_numbers, (count, rows), [blocks, takes_absolute, inverse], device=blocks.device)
@@ -80,7 +85,10 @@ def _diagonal_inverse(A: Any, takes_absolute: bool) -> LinearOperator:
 
 def _check_blocks(A: Any, ptype: str) -> None:
     if not isinstance(A, BsrMatrix):
-        raise ValueError("Block-Jacobi preconditioner requires a warp.sparse.BsrMatrix input")
+        raise ValueError(
+            f"A: a Block-Jacobi preconditioner requires a wp.sparse.BsrMatrix, got {type(A).__name__}; "
+            "take ptype='diag' for a dense matrix"
+        )
     if A.nrow != A.ncol or A.block_shape[0] != A.block_shape[1]:
         raise ValueError(f"Block-Jacobi preconditioner requires a square matrix of square blocks, got {A.shape}")
     if ptype == "block_jacobi_tile" and A.scalar_type is float16:

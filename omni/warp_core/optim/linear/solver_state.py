@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...algo.argument_checks import check_count, number, require_arrays
 from ...algo.reduce import array_inner
 from ...arrays.array import array
 from ...arrays.factories import clone, full, zeros
@@ -21,7 +22,7 @@ from ...dispatch.operation import Operation, Write, execute
 from ...graphs.graph import ScopedCapture, capture_launch, capture_while
 from ...lang.values.scalars import float16, float32, float64, int32
 from ...launches.launch import launch
-from .linear_operator import LinearOperator, aslinearoperator, flat, rows_of
+from .linear_operator import LinearOperator, flat, operator_of, rows_of
 from .solver_kernels import check_systems, dot_systems, find_owners, set_tolerances
 
 __all__ = ["LinearSolverState"]
@@ -57,13 +58,13 @@ class LinearSolverState:
     ):
         if type(self) is LinearSolverState:
             raise TypeError("LinearSolverState is the base of CG, CR, BiCGSTAB and GMRES; make one of those")
-        for name, given in (("b", b), ("x", x)):
-            if not isinstance(given, array):
-                raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
-        self._A, self._b, self._x, self._M = aslinearoperator(A), b, x, _preconditioner(M)
-        self._callback, self._check_every, self._use_cuda_graph = callback, int(check_every), use_cuda_graph
-        if self._check_every < 0:
-            raise ValueError(f"check_every: must not be negative, got {check_every}")
+        require_arrays(b=b, x=x)
+        self._A, self._b, self._x, self._M = operator_of("A", A), b, x, _preconditioner(M)
+        self._check_every = check_count("check_every", check_every, _MOST, f"a solve has at most {_MOST} iterations")
+        self._callback, self._use_cuda_graph = callback, use_cuda_graph
+        if not (callback is None or self._check_every == 0 or callable(callback)):
+            got = type(callback).__name__
+            raise TypeError(f"callback: expected a function of iteration, residual and tolerance, got {got}")
         self._device, self._size = b.device, flat(b).size
         self._check_sizes()
         self._scalar = self._A.scalar_type
@@ -77,7 +78,7 @@ class LinearSolverState:
         self._tol, self._atol = bounds[0], bounds[-1]
         self._count = self._A.batch_count
         self._real = float64 if self._scalar is float64 else float32
-        self._maxiter = _iterations(maxiter or self._size // self._count)
+        self._maxiter = _iterations(self._size // self._count if maxiter in (None, 0) else maxiter)
         self._offsets, self._owner = self._A.batch_offsets, None
         with observers.NotRecording():
             if self._offsets is not None:
@@ -151,8 +152,9 @@ class LinearSolverState:
         Raises:
             ValueError: If a shape, a type, a device or the systems of a batch differ.
         """
-        operator = self._A if A is None else aslinearoperator(A)
+        operator = self._A if A is None else operator_of("A", A)
         rows = self._b if b is None else b, self._x if x is None else x
+        require_arrays(b=rows[0], x=rows[1])
         preconditioner = self._M if M is None else _preconditioner(M)
         self._check_compatible(operator, *rows, preconditioner)
         self._A, self._M, (self._b, self._x) = operator, preconditioner, rows
@@ -291,17 +293,19 @@ class LinearSolverState:
 
 def _tolerance(name: str, given: float) -> float:
     """A tolerance; a negative one, which no residual has, counts as 0."""
-    if math.isnan(given):
+    bound = number(name, given)
+    if math.isnan(bound):
         raise ValueError(f"{name}: expected a number, got nan")
-    return max(float(given), 0.0)
+    return max(bound, 0.0)
 
 
 def _iterations(maxiter: float) -> int:
     """The most iterations, at least 1: an int32, even for infinity."""
-    if maxiter < 0:
-        raise ValueError(f"maxiter: must not be negative, got {maxiter}")
-    return max(int(min(maxiter, _MOST)), 1)
+    most = number("maxiter", maxiter)
+    if not most >= 0.0:
+        raise ValueError(f"maxiter: must not be {'negative' if most < 0.0 else 'NaN'}, got {maxiter}")
+    return max(int(min(most, _MOST)), 1)
 
 
 def _preconditioner(M: Any) -> LinearOperator | None:
-    return None if M is None else aslinearoperator(M)
+    return None if M is None else operator_of("M", M)
