@@ -73,10 +73,11 @@ def k(x: wp.array(dtype=float)):
         """\
 @wp.kernel
 def k(x: wp.array(dtype=wp.uint32)):
-    s = wp.shared_array(shape=1, dtype=int)
-    s[0] = 1
+    s = wp.shared_array(shape=wp.block_dim(), dtype=int)
+    t = wp.thread_index()
+    s[t] = 1
     wp.syncthreads()
-    if s[0] > 0:
+    if s[t] > 0:
         x[wp.tid()] = wp.ballot(True)
 """,
         "wp.ballot(True)",
@@ -134,5 +135,26 @@ def test_refused(case):
     refused(text, "divergence", under, *fragments)
 
 
+SHARED_FLAG = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i, t = wp.tid(), wp.thread_index()
+    more = wp.shared_array(shape=1, dtype=int)
+    if t == 0:
+        more[0] = n
+    wp.syncthreads()
+    while more[0] > 0:
+        wp.syncthreads()
+        x[i] += 1.0
+        if t == 0:
+            more[0] -= 1
+        wp.syncthreads()
+"""
+
+
 def test_repaired():
     accepted(REPAIRED)
+
+
+def test_all_threads_read_the_same_from_shared_memory():
+    accepted(SHARED_FLAG)

@@ -35,8 +35,7 @@ from .writer import PTR, Writer, literal
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
     "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
-    "shared_part "
-    "thread_index block_index shared shuffle ballot threads"
+    "thread_index block_index shared shared_part shuffle ballot threads elements"
 )
 
 
@@ -138,6 +137,7 @@ class FunctionEmitter(Control):
         self.thread_index: LaneValue | None = None
         self.block_index: LaneValue | None = None
         self.run_threads: Callable[[Operation], None] | None = None
+        self.run_elements: Callable[[Operation], None] | None = None
         if returns is not None:
             self.returns = returns
         self.handlers = self._handlers()
@@ -398,6 +398,10 @@ class FunctionEmitter(Control):
     def op_threads(self, op: Operation) -> None:
         assert self.run_threads is not None
         self.run_threads(op)
+
+    def op_elements(self, op: Operation) -> None:
+        assert self.run_elements is not None
+        self.run_elements(op)
 
     def op_shared(self, op: Operation) -> None:
         self.one(op, shared_array(self.memory, op.attr))

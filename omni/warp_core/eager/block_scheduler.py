@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import copy
 import ctypes
+import itertools
 import linecache
 import re
 import sys
@@ -53,7 +54,7 @@ class SharedMemory:
         whole = self.local.view()
         return SharedCells(whole.__wc_type__, whole.ptr, whole._shape, whole._strides, self)
 
-    def note(self, address: int, kind: str) -> None:
+    def note(self, address: int, kind: str, value: Any) -> None:
         """Record an access to an element. The accessed part of a vector or struct is not known here."""
         kind, path = self.as_one or (kind, () if kind == "write" or self.is_scalar else (None,))
         at, places = address - self.local.ptr, []
@@ -62,7 +63,7 @@ class SharedMemory:
             at %= stride
         what = f"{self.name}[{', '.join(map(str, places))}]"
         try:
-            self.block.note((self.local.ptr, address), what, path, kind)
+            self.block.note((self.local.ptr, address), what, path, kind, value)
         except Race as why:
             raise RuntimeError(str(why)) from None
 
@@ -77,13 +78,13 @@ class SharedCells(ArrayCells):
         return super().__getitem__(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._note(key, "write")
+        self._note(key, "write", value)
         super().__setitem__(key, value)
 
-    def _note(self, key: Any, kind: str) -> None:
+    def _note(self, key: Any, kind: str, value: Any = None) -> None:
         indices = key if isinstance(key, tuple) else (key,)
         if len(indices) == len(self._shape) and not any(isinstance(i, slice) for i in indices):
-            self.owner.note(self.address(indices), kind)
+            self.owner.note(self.address(indices), kind, value)
 
     def _view(self, t: Array, at: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> ArrayCells:
         return SharedCells(t, at, shape, strides, self.owner)
@@ -150,8 +151,12 @@ class BlockThread:
         return self.given
 
     def meet(self, *request: Any) -> Any:
-        """Called by the thread: wait for the others; what it gets."""
+        """Called by the thread: wait for the others of a whole block; what it gets."""
         self.check_whole()
+        return self.wait(*request)
+
+    def wait(self, *request: Any) -> Any:
+        """Called by the thread: wait for the others that there are."""
         self.given = request
         self.others.release()
         self.mine.acquire()
@@ -259,6 +264,19 @@ def syncthreads() -> None:
     _worker("syncthreads").meet(Site("barrier"))
 
 
+def block_range(*bounds: Any, names: int = 1) -> Iterator[Any]:
+    """The iterations of a range, or of a grid with a count for each of several names, that fall to this thread."""
+    worker = _worker("block_range")
+    spans = [range(*map(int, bounds))] if names == 1 else [range(int(n)) for n in bounds]
+    worker.wait(Site("elements"))
+    for number, at in enumerate(itertools.product(*spans)):
+        if number % worker.block.size == worker.index:
+            worker.block.element = number
+            yield int32(at[0]) if names == 1 else tuple(map(int32, at))
+    worker.block.element = None
+    worker.wait(Site("elements"))
+
+
 def _shuffle(name: str, kind: str) -> Callable[[Any, Any], Any]:
     def shuffle(value: Any, lane: Any) -> Any:
         return copy.copy(_worker(name).meet(Site("shuffle", kind), typed(value), int(lane)))
@@ -280,6 +298,7 @@ run_by(
         "lane": lane,
         "shared_array": shared_array,
         "syncthreads": syncthreads,
+        "block_range": block_range,
         "shuffle": _shuffle("shuffle", "lane"),
         "shuffle_up": _shuffle("shuffle_up", "up"),
         "shuffle_down": _shuffle("shuffle_down", "down"),

@@ -476,7 +476,12 @@ class _Rewriter(ast.NodeTransformer):
         return _at(ast.MatchValue(ast.copy_location(ast.Attribute(truth, f"{node.value}_", ast.Load()), node)), node)
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        is_range = isinstance(node.iter, ast.Call) and self.static(node.iter.func) is range
+        callee = self.static(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        is_range = callee is range
+        if isinstance(node.iter, ast.Call) and getattr(callee, "name", None) == "block_range":
+            is_range = True
+            names = len(node.target.elts) if isinstance(node.target, ast.Tuple) else 1
+            node.iter.keywords.append(ast.keyword("names", _at(ast.Constant(names), node.iter)))
         node.iter = self.visit(node.iter)
         if not is_range:
             node.iter = self.call(self.meaning.items, [node.iter], node.iter)

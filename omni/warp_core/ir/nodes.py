@@ -12,7 +12,8 @@ Control flow is structured. A region is one straight list of operations that end
 * `threads()` runs its region once for each thread of a block, one after the other, and ends with a plain `yield`. A
   kernel that has it runs once for each block, and only inside it is there a thread (passes/barrier_fission.py).
 * `elements(extents…)` runs its region once for each element of a grid, with the element's coordinates (int32) as
-  parameters. The block does it together: each element is run by some thread, and what comes after sees all of it.
+  parameters. The block does it together: each element is run by some thread. It sees what all threads did before, and
+  what comes after sees all elements.
 * `tile_map` and `tile_reduce` have regions that yield an element: at the coordinates that are the parameters, and of
   two elements combined. Regions of these three end with a plain `yield`, and hold no operation of the whole block.
 * `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that left

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from ..lang.types import BOOL, I32, MAX_NDIM, VOID, Scalar, Tile, Type
 from . import attrs
 from .nodes import Function, Operation, Region, Value
-from .ops import BLOCK_OPS, BREAKABLE, COLLECTIVES, OPS, OpError, reduced, result_type
+from .ops import BLOCK_OPS, BREAKABLE, COLLECTIVES, ELEMENT_OPS, OPS, OpError, reduced, result_type
 
 
 class VerifyError(Exception):
@@ -138,12 +138,14 @@ class _Verifier:
         count = OPS[op.code].regions
         if len(op.regions) != count:
             self._report(f"takes {count} regions, has {len(op.regions)}", op)
+        outer = self._breakable
         if op.code in BREAKABLE:
-            self._breakable.append(op)
+            self._breakable = [*outer, op]
+        elif op.code in ELEMENT_OPS:
+            self._breakable = []  # no element leaves what the block does together
         for region in op.regions:
             self._region(region, op)
-        if op.code in BREAKABLE:
-            self._breakable.pop()
+        self._breakable = outer
 
     def _define(self, value: Value) -> None:
         if value in self._defined:
@@ -226,7 +228,7 @@ class _Verifier:
         for region in op.regions:
             self._same("parameters", _types(region.params), params, op)
             for inner in region.walk():
-                if inner.code in COLLECTIVES:
+                if inner.code in COLLECTIVES or inner.code == "return":
                     self._report(f"{inner.code} for one element", op)
 
     def _call(self, op: Operation) -> None:

@@ -235,7 +235,7 @@ def suggestions(name: str) -> tuple[str, ...]:
 
 
 _BLOCKS = (
-    "block_dim thread_index block_index lane shared_array syncthreads "
+    "block_dim thread_index block_index lane shared_array syncthreads block_range "
     "shuffle shuffle_up shuffle_down shuffle_xor ballot"
 )
 _TILES = (

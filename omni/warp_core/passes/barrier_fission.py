@@ -3,17 +3,21 @@
 In: a kernel after all other passes, as `blocks.check_blocks` lets it pass. Out: a new form in which one run is a whole
 block. Code between two barriers becomes a *segment*, an operation `threads` whose region runs for every thread of the
 block before anything behind it runs. Barriers are gone. Around segments stands what all threads do alike, done once:
-values that are the same in all of them (`blocks.uniform_facts`), and the branches and loops that hold barriers.
+values that are the same in all of them (`blocks.uniform_facts`), stores of such values, and the branches and loops that
+hold barriers. There, too, stands what the block does for each element of a grid (`elements`).
 
 What a thread computes in one segment and uses in another is computed again where that takes only its index and values
 of the block. Else it lies in a *slot*, a shared array with an element for each thread. What branches and loops around
-segments hand on, if it differs between threads, lies in slots too. Start with `split`.
+segments hand on, if it differs between threads, lies in slots too. What is done once takes what it needs from the first
+thread's. Start with `split`.
 """
 
 from __future__ import annotations
 
+from ..ir.analysis.alias import is_own, underlying_object
 from ..ir.analysis.barrier_regions import (
     Segment,
+    constant,
     ended,
     exits,
     holding_segments,
@@ -25,13 +29,14 @@ from ..ir.analysis.barrier_regions import (
 )
 from ..ir.clone import copy_function
 from ..ir.nodes import Function, Loc, Operation, Region, Value
-from ..ir.ops import BREAKABLE, OPS
+from ..ir.ops import BREAKABLE, MEETINGS, OPS
 from ..lang.errors import PassError
-from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
+from ..lang.types import BOOL, I32, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
 from .barriers import shared_bytes, uniform_facts
 from .dce import dce, has_effects
 
 MEMORY = 1 << 21  # bytes on the stack for a block: shared arrays, and slots
+_ONCE = frozenset(("load", "store", "shared", "fail", "yield", "break", "continue", "unreachable"))
 _SLOW = frozenset(("libm", "sqrt", "div", "rem", "floordiv"))  # not computed again for integers' sake either
 
 
@@ -70,6 +75,7 @@ class _Splitter:
         self.given = {op: list(op.args) for segment in self.segments for op in segment.ops}
         for segment in self.segments:
             self.connect(segment, owners)
+        self.connect_block(body, owners)
         self.local_arrays()
         for segment in self.segments:
             self.close(segment)
@@ -96,9 +102,12 @@ class _Splitter:
         if owner is not None and owner.code == "block":
             self.gather_exits(region, owner)
         for op in region.ops[:-1]:
-            if op.code == "barrier":
+            if op.code in MEETINGS:
                 flush()
-            elif op.code == "alloca" or (not leaving and self.is_done_once(op)):
+                out += [op] if op.code == "elements" else []
+            elif op.code == "alloca" or (not leaving and self.is_done_once(op) and not _takes(op, waiting)):
+                if _must_follow(op, waiting):
+                    flush()
                 out.append(op)
             elif op in self.around and not leaving:
                 waiting += self.enter(op)
@@ -121,7 +130,7 @@ class _Splitter:
         thread leaves for itself.
         """
         first = next((i for i, op in enumerate(region.ops) if self.some_leave(op)), None)
-        if first is None or any(op.code == "barrier" for op in region_of(region.ops[first:]).walk()):
+        if first is None or any(op.code in MEETINGS for op in region_of(region.ops[first:]).walk()):
             return
         inner = Operation("block", [], None, region.ops[first].loc)
         inner.regions = (region_of(region.ops[first:]),)
@@ -141,7 +150,7 @@ class _Splitter:
             return op not in self.around and all(self.is_done_once(inner) for r in op.regions for inner in r.ops)
         if op.code == "call":
             return not has_effects(op.attr)
-        return OPS[op.code].pure or op.code in ("load", "shared", "fail", "yield", "break", "continue", "unreachable")
+        return OPS[op.code].pure or op.code in _ONCE
 
     def inside(self, op: Operation, frames: list[Operation], repeats: bool) -> None:
         """Split the regions of an operation that holds segments."""
@@ -246,12 +255,32 @@ class _Splitter:
         if has_arrays:
             reason = "an array that a thread has read from memory is used behind a barrier"
             raise PassError("unsupported", reason, op, help="read it again behind the barrier")
+        slot = self.kept(value, owners)
+        return segment.first(make("load", (slot, segment.index), (), op.loc if op else None))
+
+    def kept(self, value: Value, owners: dict[Value, Segment]) -> Value:
+        """The slot of a value."""
         if value not in self.slots:
+            op, home = value.op, owners[value]
             assert op is not None
             self.slots[value] = self.slot(value.type, op.loc)
-            home = owners[value]
             home.behind.setdefault(op, []).append(make("store", (self.slots[value], home.index, value), (), op.loc))
-        return segment.first(make("load", (self.slots[value], segment.index), (), op.loc if op else None))
+        return self.slots[value]
+
+    def connect_block(self, body: Region, owners: dict[Value, Segment]) -> None:
+        """Give what is done once the values that segments compute, which are the same in all threads."""
+        taken: dict[Value, Value] = {}
+        loads: dict[Operation, list[Operation]] = {}  # to stand behind a segment
+        for op in body.walk():
+            for value in op.args:
+                if value in owners and value not in taken:
+                    first = constant(0, I32)
+                    load = make("load", (self.kept(value, owners), first.result), (), op.loc)
+                    taken[value] = load.result
+                    loads.setdefault(owners[value].op, []).extend((first, load))
+            op.args = [taken.get(a, a) for a in op.args]
+        for region in (body, *(r for op in body.walk() for r in op.regions)) if loads else ():
+            region.ops = [o for op in region.ops for o in (op, *loads.get(op, ()))]
 
     def is_cheap(self, op: Operation, owners: dict[Value, Segment], depth: int) -> bool:
         """True if `op` can be recomputed from the thread index and values of the block in a few operations."""
@@ -325,6 +354,31 @@ class _Splitter:
         start = Operation("threads", [])
         start.regions = (ended([no, index, make("store", (self.gone, index.result, no.result), ())]),)
         return start
+
+
+def _takes(op: Operation, waiting: list[Operation]) -> bool:
+    """True if `op`, or one in it, takes a value that one of the `waiting` computes."""
+    made = {v for other in waiting for v in other.results}
+    return any(not made.isdisjoint(inner.args) for inner in region_of([op]).walk())
+
+
+def _must_follow(op: Operation, waiting: list[Operation]) -> bool:
+    """True if `op`, done once, may access an element that the `waiting` access, and one of the two writes it."""
+    once = [o for o in _accesses([op]) if o.code == "store" or (o.code == "load" and is_own(o.args[0]))]
+    others = _accesses(waiting) if once else []
+    return any(_may_meet(a, b) for a in once for b in others)
+
+
+def _accesses(ops: list[Operation]) -> list[Operation]:
+    return [op for op in region_of(ops).walk() if op.code in ("load", "store", "atomic", "call")]
+
+
+def _may_meet(a: Operation, b: Operation) -> bool:
+    """True if two accesses may be to one element, and not both only read it."""
+    if b.code == "call":
+        return True
+    first, second = underlying_object(a.args[0]), underlying_object(b.args[0])
+    return (first is second or not (is_own(first) or is_own(second))) and {a.code, b.code} != {"load"}
 
 
 def _refuse_exits(op: Operation) -> None:

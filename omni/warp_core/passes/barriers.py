@@ -2,19 +2,22 @@
 each collective operation.
 
 A value is *uniform* if it is the same in all threads of a block for all data. Constants, parameters and the index of
-the block are. So are elements at uniform indices of arrays that the kernel only reads, and values computed from uniform
-values. Collective operations must stand where the way there depends on uniform values alone. `check_blocks` refuses all
-else: on a GPU threads would wait for ever, or get values of threads that are not there.
+the block are. So are elements at uniform indices of arrays that the kernel only reads, or that are shared memory, and
+values computed from uniform values. (Between two barriers, no thread may write an element that another one reads.)
+Collective operations must stand where the way there depends on uniform values alone. `check_blocks` refuses all else:
+on a GPU threads would wait for ever, or get values of threads that are not there.
+
+What a block does for each element of a grid may take from outside only what is uniform: any thread may do it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.alias import is_own, underlying_object
+from ..ir.analysis.alias import is_made_by, is_own, underlying_object
 from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import COLLECTIVES
+from ..ir.ops import COLLECTIVES, ELEMENT_OPS, TILE_OPS, WARP_OPS
 from ..lang.errors import PassError
 from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
@@ -26,8 +29,15 @@ SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
 MOST_THREADS = 1024  # of a block
 ALIGN = 16  # of each shared array
 
-_NAMES = {"barrier": "wp.syncthreads()", "shuffle": "a shuffle", "ballot": "wp.ballot()"}
-_OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle", "ballot"))
+_NAMES = {
+    **dict.fromkeys(TILE_OPS, "a tile operation"),
+    "barrier": "wp.syncthreads()",
+    "shuffle": "a shuffle",
+    "ballot": "wp.ballot()",
+    "elements": "wp.block_range()",
+}
+_OF_ONE_THREAD = frozenset(("tid", "thread_index", "stash"))
+_OF_THREADS = ELEMENT_OPS | WARP_OPS | _OF_ONE_THREAD | {"atomic", "alloca"}
 
 
 def check_blocks(kernel: Function) -> None:
@@ -38,11 +48,12 @@ def check_blocks(kernel: Function) -> None:
     left: list[Operation] = []
 
     def visit(op: Operation, enclosing: list[Operation], split: bool) -> None:
+        elements.check(op)
         if op.code == "return" and split:
             left.append(op)
         if op.code not in COLLECTIVES:
             return
-        if op.code != "barrier" and kernel.block_dim % WARP:
+        if op.code in WARP_OPS and kernel.block_dim % WARP:
             reason = f"{_NAMES[op.code]} needs whole warps of {WARP} threads, and a block has {kernel.block_dim}"
             raise PassError("block-size", reason, op, help=f"launch with a block_dim that is a multiple of {WARP}")
         if split:
@@ -54,6 +65,7 @@ def check_blocks(kernel: Function) -> None:
                 _refuse(op, early, "some threads of a block may have left the kernel in an earlier iteration")
 
     facts = uniform_facts(kernel)
+    elements = _Elements(kernel, facts)
     _analyze(kernel, visit)
 
 
@@ -119,6 +131,8 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
     def differs(op: Operation) -> bool:
         if op.code == "load":
             array = underlying_object(op.args[0])
+            if is_made_by(array, "shared", "tile_to_memory"):
+                return False
             return anything or array not in kernel.params or array in written
         return op.code in _OF_THREADS
 
@@ -129,6 +143,52 @@ def _may_be_array_of_launch(value: Value) -> bool:
     """True if a value is or holds an array that may be memory of other threads than those of the block."""
     is_memory = isinstance(value.type, FixedArray) or is_own(value)
     return not is_memory and any(isinstance(leaf, Array) for _, leaf in leaves(value.type))
+
+
+class _Elements:
+    """Refuses what belongs to a thread where a block works element by element."""
+
+    def __init__(self, kernel: Function, facts: Uniformity):
+        self.varying = facts.varying
+        self.around: dict[Operation, Operation] = {}  # the operation whose region is run for each element
+        self.params: dict[Value, Operation] = {}  # of the regions in it
+        self.users: dict[Value, set[Operation | None]] = {}  # of local arrays: the operations around the users
+        for owner in kernel.body.walk():
+            for op in owner.regions[0].walk() if owner.code in ELEMENT_OPS else ():
+                self.around[op] = owner
+                self.params.update((p, owner) for region in op.regions for p in region.params)
+            if owner.code in ELEMENT_OPS:
+                self.params.update((p, owner) for p in owner.regions[0].params)
+        for op in kernel.body.walk():
+            for a in op.args:
+                if a.op is not None and a.op.code == "alloca":
+                    self.users.setdefault(a, set()).add(self.around.get(op))
+
+    def check(self, op: Operation) -> None:
+        """Raise PassError if an operation cannot be done where it stands."""
+        around = self.around.get(op)
+        if around is None:
+            if op.code == "elements" and not self.varying.isdisjoint(op.args):
+                reason = f"{_NAMES[op.code]} is shared by all threads of a block, and its count differs between them"
+                raise PassError("divergence", reason, op, help=_OUTSIDE)
+            return
+        name = _NAMES[around.code]
+        if op.code in COLLECTIVES:
+            reason = f"{_NAMES[op.code]} is done by all threads of a block, and they share the iterations of {name}"
+            raise PassError("divergence", reason, op, [("shared here", around)], f"put it before or behind {name}")
+        if op.code in _OF_ONE_THREAD and op.result in self.varying:
+            reason = f"the iterations of {name} do not belong to threads: any thread of a block may do one"
+            raise PassError("divergence", reason, op, [("shared here", around)], f"use the index that {name} gives")
+        for value in op.args:
+            if value in self.varying and self.home(value) is not around and self.users.get(value) != {around}:
+                what = f"`{value.name}`" if value.name else "this"
+                reason = f"{what} differs between the threads of a block, and they share the iterations of {name}"
+                notes = [("it is computed here", value.op)] if value.op is not None else []
+                raise PassError("divergence", reason, op, notes, _OUTSIDE)
+
+    def home(self, value: Value) -> Operation | None:
+        """The operation that gives each element a value of its own."""
+        return self.params.get(value) if value.op is None else self.around.get(value.op)
 
 
 def _returns_within(enclosing: list[Operation]) -> list[Operation]:
@@ -157,6 +217,9 @@ def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
 _ALIKE = (
     "conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays that the "
     "kernel only reads. Put code that differs between threads into an `if` of its own, before or after it"
+)
+_OUTSIDE = (
+    "use the index of the iteration, arguments, wp.block_index() and shared arrays, which are the same for all threads"
 )
 _STAY = "let all threads come here: instead of returning, put the code of some threads into an `if`"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import BREAKABLE, COUNTS
+from ..ir.ops import BREAKABLE, COUNTS, ELEMENT_OPS
 from ..lang.types import Scalar
 
 _STEPS = 300  # of one question; a bound that takes longer to find is not found
@@ -60,7 +60,7 @@ class Guards:
     def __init__(self, function: Function):
         self.indices: list[Operation] = []
         self.at: dict[Operation, Guard | None] = {}
-        self.home: dict[Value, Operation] = {}  # parameter of a region -> the loop it belongs to
+        self.home: dict[Value, Operation] = {}  # parameter of a region -> the operation it belongs to
         self.next: dict[Operation, list[Operation]] = {}  # loop -> what goes on to its next iteration
         self.leave: dict[Operation, list[Operation]] = {}  # if, block or loop -> what gives its results
         self._open: list[Operation] = []
@@ -76,6 +76,9 @@ class Guards:
                 self._exit(op, owner)
             elif op.code == "if":
                 known = self._if(op, known)
+            elif op.code in ELEMENT_OPS:
+                self.home.update((p, op) for p in op.regions[0].params)
+                self._region(op.regions[0], op, known)
             elif op.regions:
                 self._breakable(op, known)
 
@@ -192,6 +195,8 @@ class Bounds:
         return _greater(found, 0) if value.type.kind == "uint" else found
 
     def _parameter(self, value: Value, loop: Operation, known: Guard | None) -> int | None:
+        if loop.code in ELEMENT_OPS:
+            return None if loop.code == "tile_reduce" else 0
         if loop.code == "for" and value is loop.regions[0].params[0]:
             low, high, step, *_ = loop.args
             if not step.is_const:

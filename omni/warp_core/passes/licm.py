@@ -1,16 +1,16 @@
 """Move pure operations out of loops when they compute the same in every iteration.
 
-In place. In: any verified function. Out: no pure operation that stands directly in the region of a `for` or `loop`
-has all its operands defined outside; constants leave too. Every pure operation is total, so one that a loop of no
-iterations would not have run is harmless; operations under an `if` stay where they are.
+In place. In: any verified function. Out: no pure operation that stands directly in the region of a `for` or `loop`, or
+in one that is run for each element, has all its operands defined outside; constants leave too. Every pure operation is
+total, so one that a loop of no iterations would not have run is harmless; operations under an `if` stay where they are.
 """
 
 from __future__ import annotations
 
 from ..ir.nodes import Function, Operation, Region
-from ..ir.ops import OPS
+from ..ir.ops import ELEMENT_OPS, OPS
 
-_LOOPS = frozenset(("for", "loop"))
+_LOOPS = ELEMENT_OPS | {"for", "loop"}
 
 
 def licm(function: Function) -> None:

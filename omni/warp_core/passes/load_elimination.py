@@ -13,12 +13,15 @@ from collections.abc import Callable, Hashable
 
 from ..ir.analysis.alias import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
+from ..ir.ops import ELEMENT_OPS, MEETINGS
 from .dce import has_effects
 
 # Memory that is apart from all other; None is any but local arrays.
 Place = Hashable
 # (place that is read; access) -> value
 Known = dict[tuple, Value]
+
+_REPEATED = ELEMENT_OPS | {"for", "loop"}
 
 
 def _anywhere(array: Value) -> Place:
@@ -55,7 +58,7 @@ class _LoadEliminator:
                 known[key] = op.result
             for inner in op.regions:
                 before = dict(known)
-                if op.code in ("for", "loop"):
+                if op.code in _REPEATED:
                     self.forget(before, op)
                 self.visit(inner, before)
             self.forget(known, op)
@@ -78,7 +81,7 @@ class _LoadEliminator:
             found: set[Place] = set()
             if op.code in ("store", "atomic"):
                 found.add(self.place(op.args[0]))
-            elif op.code == "barrier":
+            elif op.code in MEETINGS:
                 found.add(None)  # other threads of the block
             elif op.code == "call" and self.has_effects(op.attr):
                 found.add(None)

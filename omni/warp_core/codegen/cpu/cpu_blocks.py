@@ -1,8 +1,9 @@
 """Kernels that work in blocks of threads, on a CPU: one thread of the pool runs a block at a time.
 
-`passes/barrier_fission.py` has split the kernel at its barriers. What stands outside of `threads` operations is emitted
-once for a block, as scalar code; each `threads` becomes a loop over groups of lanes. Shared arrays lie on the stack.
-Warps are groups of 32 lanes, so that shuffles stay in registers. Start with `Blocks.run`.
+`passes/barrier_fission.py` has split the kernel at its barriers. What stands outside of `threads` and `elements` is
+emitted once for a block, as scalar code; each `threads` becomes a loop over groups of lanes, and so does each row of
+the grid of `elements`. Shared arrays lie on the stack. Warps are groups of 32 lanes, so that shuffles stay in
+registers. Start with `Blocks.run`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...ir.analysis.uniformity import reconverges
 from ...ir.interp.block_runner import source_lane, takes_whole_blocks
-from ...ir.nodes import Function, Operation, Value
+from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import EXCHANGES
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, U32, FixedArray, Scalar
@@ -50,7 +51,8 @@ class Blocks:
             number = w.inst(f"udiv i64 {self.first}, {self.size}")
             k.block_index = LaneValue(I32, w.inst(f"trunc i64 {number} to i32"))
             self.find_row()
-            k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
+            k.run_threads, k.run_elements = self.threads, self.elements
+            k.thread, k.values, k.mask = self.first, dict(k.params), None
             k.returns = PhiJoin(k, "endblock", [])
             k.region(k.fn.body, k.returns)
             k.returns.finish()
@@ -99,6 +101,34 @@ class Blocks:
         self.kernel.values, self.kernel.mask, self.kernel.thread = known, None, self.first
         self.kernel.locals.whole = None
 
+    def elements(self, op: Operation) -> None:
+        """Run a region for the elements of a grid, those of a row as lanes."""
+        known = self.kernel.values
+        self.grid(op, [self.kernel.lanes.cast(self.kernel.get(a)[0], I64) for a in op.args], [])
+        self.after(known)
+
+    def grid(self, op: Operation, extents: list[LaneValue], outer: list[LaneValue]) -> None:
+        """The elements whose first coordinates are `outer`; `extents` are those of the others."""
+        k, w, known = self.kernel, self.w, self.kernel.values
+        extent, *others = extents
+        if others:
+            with w.loop("0", extent.text, ("elements", "element", "endelements")) as (index, following):
+                self.grid(op, others, [*outer, LaneValue(I32, w.inst(f"trunc i64 {index} to i32"))])
+                w.do(f"{following} = add i64 {index}, 1")
+            return
+
+        def row(column: str) -> None:
+            last = LaneValue(I32, w.inst(f"trunc i64 {column} to i32"), 1 if k.lanes.lanes > 1 else 0)
+            k.values = {**known, **{p: [v] for p, v in zip(op.regions[0].params, [*outer, last])}}
+            self.segment(op.regions[0])
+
+        count, n = extent.literal_int, k.lanes.lanes
+        if count is not None and count < n:
+            k.lanes_before(str(count), "0")
+            row("0")
+        else:
+            k.columns(op.regions[0], "0", extent.text, row, rest=count is None or count % n > 0)
+
     def present_threads(self, op: Operation) -> None:
         """Run a segment for the threads of a block that may be the last of the launch, and not whole."""
         w, n, known = self.w, self.kernel.lanes.lanes, self.kernel.values
@@ -129,8 +159,11 @@ class Blocks:
             place = w.inst(f"add i64 {self.column}, {column}")
             indices = [*self.outer, LaneValue(I32, w.inst(f"trunc i64 {place} to i32"), step)]
         k.take_indices(LaneValue(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
-        end = PhiJoin(k, "endsegment", [])
-        k.region(op.regions[0], end)
+        self.segment(op.regions[0])
+
+    def segment(self, region: Region) -> None:
+        end = PhiJoin(self.kernel, "endsegment", [])
+        self.kernel.region(region, end)
         end.finish()
 
     def of_index(self, op: Operation) -> LaneValue | None:

@@ -7,14 +7,14 @@ the masked body only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...ir.analysis.alias import is_made_by
 from ...ir.analysis.uniformity import Cache, analyze
 from ...ir.launch_facts import Accumulation, StencilTarget
-from ...ir.nodes import Function, Loc, Operation, Value
+from ...ir.nodes import Function, Loc, Operation, Region, Value
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
 from ..accumulate.accumulation_log import DeferredAdd
@@ -247,35 +247,45 @@ class KernelEmitter(FunctionEmitter):
 
     def row(self, start: str, stop: str, flat: str, outer: list[str]) -> None:
         """Run columns [start, stop); `flat` is the flattened index of `start`."""
+        self.columns(self.fn.body, start, stop, lambda column: self.body(column, start, flat, outer))
+
+    def columns(self, region: Region, start: str, stop: str, body: Callable[[str], None], rest: bool = True) -> None:
+        """Go through columns [start, stop) in groups of lanes. `body` emits `region` for the group that begins at a
+        column. Lanes at and past `stop` are off; without `rest` there are none. Full groups have a body of their own if
+        that is small.
+        """
         w, n = self.w, self.lanes.lanes
-        two = n > 1 and sum(1 for _ in self.fn.body.walk()) <= _TWO_BODIES_LIMIT
-        head, full, rest, done = (w.label(hint) for hint in ("group", "full", "rest", "endrow"))
+        rest = rest and n > 1
+        two = rest and sum(1 for _ in region.walk()) <= _TWO_BODIES_LIMIT
+        head, full, last, done = (w.label(hint) for hint in ("group", "full", "rest", "endrow"))
         entry, column, following = w.block, w.name(), w.name()
         w.br(head)
         w.start(head)
         at = len(w.lines)
         w.do(f"{following} = add i64 {column}, {n}")
         if two:
-            w.cond_br(w.inst(f"icmp sle i64 {following}, {stop}"), full, rest)
+            w.cond_br(w.inst(f"icmp sle i64 {following}, {stop}"), full, last)
         else:
             w.cond_br(w.inst(f"icmp slt i64 {column}, {stop}"), full, done)
         w.start(full)
-        self.body(column, None if two or n == 1 else stop, start, flat, outer)
+        self.lanes_before(stop if rest and not two else None, column)
+        body(column)
         w.lines.insert(at, f"  {column} = phi i64 [ {start}, %{entry} ], [ {following}, %{w.block} ]")
         w.br(head)
         if two:
-            w.start(rest)
+            w.start(last)
             tail = w.label("tail")
             w.cond_br(w.inst(f"icmp slt i64 {column}, {stop}"), tail, done)
             w.start(tail)
-            self.memory.rarely = True
-            self.body(column, stop, start, flat, outer)
+            self.memory.rarely = self.blocks is None
+            self.lanes_before(stop, column)
+            body(column)
             self.memory.rarely = False
             w.br(done)
         w.start(done)
 
-    def body(self, column: str, stop: str | None, start: str, flat: str, outer: list[str]) -> None:
-        """One group of lanes from `column` on; with `stop`, lanes at and past it are off."""
+    def lanes_before(self, stop: str | None, column: str) -> None:
+        """Lanes run columns from `column` on; with `stop`, those at and past it are off."""
         w, n = self.w, self.lanes.lanes
         self.mask = None
         if stop is not None:
@@ -285,6 +295,10 @@ class KernelEmitter(FunctionEmitter):
             if not self.memory.rarely:
                 self.memory.often_full = self.mask, w.inst(f"icmp sge i64 {left}, {n}")
         self.locals.whole = self.mask
+
+    def body(self, column: str, start: str, flat: str, outer: list[str]) -> None:
+        """One group of lanes from `column` on."""
+        w, n = self.w, self.lanes.lanes
         first = LaneValue(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
         offset = w.inst(f"sub i64 {column}, {start}")
         self.thread = w.inst(f"add i64 {flat}, {offset}")

@@ -19,7 +19,7 @@ from .calls import Call, count_arguments, handles
 from .intrinsic_calls import fixed_array
 
 
-def _blocks(cx: Context, node: ast.AST) -> Context:
+def in_blocks(cx: Context, node: ast.AST) -> Context:
     """The context at `node`, whose kernel works in blocks."""
     cx.session.in_blocks = True
     cx.at(node)
@@ -29,14 +29,14 @@ def _blocks(cx: Context, node: ast.AST) -> Context:
 @handles("block_dim")
 def _block_dim(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 0, 0, "wp.block_dim")
-    return _blocks(cx, c.node).b.i32(cx.session.block_dim)
+    return in_blocks(cx, c.node).b.i32(cx.session.block_dim)
 
 
 def _index(name: str) -> None:
     @handles(name)
     def handler(cx: Context, c: Call) -> Front:
         count_arguments(cx, c, 0, 0, f"wp.{name}")
-        return _blocks(cx, c.node).b.op(name)
+        return in_blocks(cx, c.node).b.op(name)
 
 
 _index("thread_index")
@@ -46,14 +46,14 @@ _index("block_index")
 @handles("lane")
 def _lane(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 0, 0, "wp.lane")
-    b = _blocks(cx, c.node).b
+    b = in_blocks(cx, c.node).b
     return b.op("and", b.op("thread_index"), b.i32(WARP - 1))
 
 
 @handles("shared_array")
 def _shared_array(cx: Context, c: Call) -> Front:
     t = fixed_array(cx, c, "wp.shared_array", "a shared array")
-    _blocks(cx, c.node)
+    in_blocks(cx, c.node)
     op = Operation("shared", [], t, cx.loc(c.node))
     op.results = (Value(t.view, op),)
     cx.b.outermost.ops.insert(0, op)
@@ -63,7 +63,7 @@ def _shared_array(cx: Context, c: Call) -> Front:
 @handles("syncthreads")
 def _syncthreads(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 0, 0, "wp.syncthreads")
-    _blocks(cx, c.node).b.op("barrier")
+    in_blocks(cx, c.node).b.op("barrier")
     return Static(None)
 
 
@@ -74,7 +74,7 @@ def _shuffle(name: str, kind: str, what: str) -> None:
         value = cx.materialise(c.args[0], c.arg_node(0))
         by = cx.convert(c.args[1], I32, c.arg_node(1), what)
         try:
-            return _blocks(cx, c.node).b.op("shuffle", value, by, attr=kind)
+            return in_blocks(cx, c.node).b.op("shuffle", value, by, attr=kind)
         except OpError:
             text = f"`wp.{name}` works on scalars, vectors, matrices and structs without arrays, not on"
             raise cx.error("arguments", f"{text} {spell(value.type)}", c.arg_node(0)) from None
@@ -93,4 +93,4 @@ for _name, _kind, _what in (
 def _ballot(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "wp.ballot")
     said = cx.as_bool(cx.truth(c.args[0], c.arg_node(0)))
-    return _blocks(cx, c.node).b.op("ballot", said)
+    return in_blocks(cx, c.node).b.op("ballot", said)

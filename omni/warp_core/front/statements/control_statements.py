@@ -7,18 +7,18 @@ exits whose operands are filled in when the loop is complete. `unrolling` decide
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...ir.nodes import Value
-from ...lang.types import Array, Struct, Type
+from ...lang.types import Type
 from ..context import Context, Exit, Frame, PyLoop, Returned, lowers
-from ..expressions.array_indexing import array_type
 from ..expressions.local_arrays import returned
-from ..liveness import base_name
 from ..merges import Join, conditional, terminate
 from ..values import POISON, Poison, Static, Undefined, flatten, shape_types, unflatten
+from .block_loops import BlockRange, block_range, shared_loop
 from .iteration import Items, Span, iterate
+from .loop_bodies import Block, assigned, leaves
 from .statements import assign
 from .unrolling import TRIPS, accepted, copies, repeated, unrolled_on_trial
 
@@ -46,55 +46,16 @@ def _arm(cx: Context, condition: bool, body: Sequence[ast.stmt]) -> None:
     cx.statements(body)
 
 
-def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing. Nor does
-    assigning a local array, whose memory stays the same.
-    """
-    names = (n for n in cx.liveness.writes(nodes) if n not in cx.memory or cx.env.get(n) is not cx.memory[n])
-    return frozenset(n for n in names if _changes(cx, n, nodes))
-
-
-def _changes(cx: Context, name: str, nodes: Sequence[ast.AST]) -> bool:
-    x = cx.env.get(name)
-    if not isinstance(x, Value) or not isinstance(x.type, (Array, Struct)):
-        return True
-    t = x.type
-    return any(_reaches(t, n) for n in _stores(cx, nodes) if base_name(n) == name)
-
-
-def _stores(cx: Context, nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    for root in nodes:
-        for n in ast.walk(root):
-            if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
-                yield n
-            elif isinstance(n, ast.Call):
-                yield from cx.liveness.changed.get(n, ())
-
-
-def _reaches(t: Type, target: ast.expr) -> bool:
-    """True if a store to `target`, a local of type `t` or a part of it, passes no array on its way."""
-    steps = []
-    while isinstance(target, (ast.Attribute, ast.Subscript)):
-        steps.append(target)
-        target = target.value
-    for step in reversed(steps):
-        if array_type(t):
-            return False
-        if isinstance(t, Struct) and isinstance(step, ast.Attribute) and step.attr in t.index:
-            t = t.fields[t.index[step.attr]][1]
-        else:
-            return True
-    return True
-
-
 # -- loops ----------------------------------------------------------------------------------------------------------
 
 
 @lowers(ast.For)
 def _for(cx: Context, node: ast.For) -> None:
-    source = cx.attempt(lambda: iterate(cx, node.iter), None)
+    source = cx.attempt(lambda: block_range(cx, node) or iterate(cx, node.iter), None)
     if source is None:
         _check_only(cx, node)
+    elif isinstance(source, BlockRange):
+        shared_loop(cx, node, source)
     elif isinstance(source, Items):
         with repeated(cx, len(source.items)):
             _unrolled(cx, node, source.items)
@@ -139,64 +100,21 @@ def _check_only(cx: Context, node: ast.For) -> None:
 
 
 def _worth_unrolling(cx: Context, node: ast.For, trips: int) -> bool:
-    if trips > TRIPS or _leaves(node.body, ast.Break) or _leaves(node.body, ast.Continue):
+    if trips > TRIPS or leaves(node.body, ast.Break) or leaves(node.body, ast.Continue):
         return False
     index = cx.liveness.writes([node.target])
     return trips <= 1 or any(index & cx.liveness.reads(s) for s in node.body)
 
 
-def _leaves(body: Sequence[ast.stmt], kind: type) -> bool:
-    """True if a `break` or `continue` among the statements belongs to the loop around them."""
-    for s in body:
-        if isinstance(s, kind):
-            return True
-        if isinstance(s, (ast.For, ast.While)):
-            if _leaves(s.orelse, kind):
-                return True
-        elif isinstance(s, ast.Match):
-            if any(_leaves(c.body, kind) for c in s.cases):
-                return True
-        elif _leaves(getattr(s, "body", []), kind) or _leaves(getattr(s, "orelse", []), kind):
-            return True
-    return False
-
-
-class _Block:
-    """A `block` operation that a `break` or `continue` of an unrolled body leaves."""
-
-    def __init__(self, cx: Context, node: ast.stmt, wanted: frozenset[str]):
-        self.cx, self.node, self.wanted = cx, node, wanted
-        self.frame = Frame()
-        self.before = dict(cx.env)
-        cx.frames.append(self.frame)
-        cx.b.push()
-
-    def close(self) -> None:
-        cx = self.cx
-        exits = self.frame.breaks
-        if not cx.dead:
-            exits = [*exits, terminate(cx, "yield")]
-        region = cx.b.pop()
-        cx.frames.pop()
-        cx.env, cx.dead = dict(self.before), not exits
-        joined = Join(cx, exits, assigned(cx, [self.node]) & self.wanted, self.before, self.node)
-        joined.fill()
-        results = cx.b.emit("block", regions=(region,), results=joined.types)
-        if cx.dead:
-            cx.b.terminate("unreachable")
-        else:
-            joined.bind(results)
-
-
 def _unrolled(cx: Context, node: ast.For, items: Iterable[Any]) -> None:
     names = cx.liveness.writes([node.target])
     inside = cx.liveness.wanted(node) | cx.liveness.at_head(node)
-    outer = _Block(cx, node, cx.liveness.wanted(node)) if _leaves(node.body, ast.Break) else None
-    continues = _leaves(node.body, ast.Continue)
+    outer = Block(cx, node, cx.liveness.wanted(node)) if leaves(node.body, ast.Break) else None
+    continues = leaves(node.body, ast.Continue)
     for item in items:
         if cx.dead:
             break
-        inner = _Block(cx, node, inside) if continues else None
+        inner = Block(cx, node, inside) if continues else None
         cx.loops.append(PyLoop(outer.frame if outer else None, inner.frame if inner else None, "break"))
         for name in names:
             cx.local_types.pop(name, None)
@@ -261,8 +179,8 @@ class _Carried:
 
 def _run_time(cx: Context, node: ast.For, span: Span, not_empty: bool) -> None:
     """A `for` operation; with `break` and `else` inside a block that `break` leaves."""
-    breaks = _leaves(node.body, ast.Break)
-    block = _Block(cx, node, cx.liveness.wanted(node)) if breaks and node.orelse else None
+    breaks = leaves(node.body, ast.Break)
+    block = Block(cx, node, cx.liveness.wanted(node)) if breaks and node.orelse else None
     _for_operation(cx, node, span, not_empty, block)
     if not cx.dead:
         cx.statements(node.orelse)
@@ -270,7 +188,7 @@ def _run_time(cx: Context, node: ast.For, span: Span, not_empty: bool) -> None:
         block.close()
 
 
-def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, block: _Block | None) -> None:
+def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, block: Block | None) -> None:
     carried = _Carried(cx, node)
     before, loc = dict(cx.env), cx.b.loc
     index_type = span.low.type

@@ -10,7 +10,7 @@ from ..context import Context, lowers
 from ..expressions.comparison import any_of, compare
 from ..merges import conditional
 from ..values import Static, TupleValue, UntypedLiteral
-from .control_statements import assigned
+from .loop_bodies import assigned
 
 
 @lowers(ast.Match)

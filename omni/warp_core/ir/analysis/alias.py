@@ -13,7 +13,7 @@ from ..nodes import Function, Operation, Value
 from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
-_OWN = ("alloca", "stash", "shared")
+_OWN = ("alloca", "stash", "shared", "tile_to_memory")
 
 
 class Provenance(NamedTuple):

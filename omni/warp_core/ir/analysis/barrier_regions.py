@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...lang.types import BOOL
+from ...lang.types import BOOL, Scalar
 from ..nodes import Loc, Operation, Region, Value
-from ..ops import BREAKABLE, OPS, result_type
+from ..ops import BREAKABLE, MEETINGS, OPS, result_type
 
 
 def make(code: str, args: Sequence[Value] = (), attr: object = None, loc: Loc | None = None) -> Operation:
@@ -51,11 +51,16 @@ class Segment:
         return Region.walk(region_of(self.ops))
 
 
-def truth(value: bool) -> Operation:
+def constant(value: int, t: Scalar) -> Operation:
     """A constant."""
     op = Operation("const", [], value)
-    op.results = (Value(BOOL, op),)
+    op.results = (Value(t, op),)
     return op
+
+
+def truth(value: bool) -> Operation:
+    """A truth value."""
+    return constant(value, BOOL)
 
 
 def region_of(ops: list[Operation]) -> Region:
@@ -98,7 +103,7 @@ def to_breaks(region: Region, depth: int, gone: Value | None, segment: Segment) 
 
 def holding_segments(body: Region, divergent: set[Operation]) -> set[Operation]:
     """The operations with barriers inside, and those in which all threads leave such an operation, or the kernel."""
-    found = {op for op in body.walk() if any(o.code == "barrier" for r in op.regions for o in r.walk())}
+    found = {op for op in body.walk() if any(o.code in MEETINGS for r in op.regions for o in r.walk())}
 
     def visit(region: Region, around: list[Operation], frames: list[Operation]) -> bool:
         more = False
@@ -120,5 +125,5 @@ def holding_segments(body: Region, divergent: set[Operation]) -> set[Operation]:
 
 def last_segment(body: Region, around: set[Operation]) -> set[Operation]:
     """All operations that nothing but one segment of the kernel's own body follows."""
-    last = max((i for i, op in enumerate(body.ops) if op.code == "barrier" or op in around), default=-1)
+    last = max((i for i, op in enumerate(body.ops) if op.code in MEETINGS or op in around), default=-1)
     return {inner for op in body.ops[last + 1 :] for inner in region_of([op]).walk()}

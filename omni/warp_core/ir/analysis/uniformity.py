@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from ...lang.launch_constants import WARP
 from ..nodes import Function, Operation, Region, Value
-from ..ops import BREAKABLE
+from ..ops import BREAKABLE, ELEMENT_OPS
 from .alias import local_arrays
 
 
@@ -211,6 +211,19 @@ class _Walk:
     def threads(self, op: Operation) -> None:
         self.region(op.regions[0], op)
 
+    def of_elements(self, op: Operation) -> None:
+        """A region that is run for each element. Neighbours in a row have equal coordinates but for the last; threads
+        may be at different places.
+        """
+        params = op.regions[0].params
+        self.mark(*(params if self.differs(op) else params[-1:]))
+        self.enclosing.append(op)
+        self.region(op.regions[0], op)
+        self.enclosing.pop()
+
+    def of_tile(self, op: Operation) -> None:
+        """A tile is the same for all threads, whatever each of them put into it."""
+
     def breakable(self, op: Operation) -> None:
         level = _Level(op)
         region = op.regions[0]
@@ -266,4 +279,6 @@ _HANDLERS = {
     "loop": _Walk.breakable,
     "block": _Walk.breakable,
     "threads": _Walk.threads,
+    **dict.fromkeys(ELEMENT_OPS, _Walk.of_elements),
+    **dict.fromkeys(("tile_of_threads", "tile_set"), _Walk.of_tile),
 }

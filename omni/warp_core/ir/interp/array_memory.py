@@ -25,7 +25,8 @@ class MemArray:
 
     `strides` counts elements of `data` from one index to the next, row-major where it is not given. Slices share
     `data`. A null array has `data` None and zero extents. `grad` is the array of its gradient, or None. `watch`, if
-    any, is told of each access: the array, the position in `data`, the path, and "read", "write" or "atomic".
+    any, is told of each access: the array, the position in `data`, the path, "read", "write" or "atomic", and what is
+    written.
 
     >>> a = MemArray(F32, (2, 2), [1.0, 2.0, 3.0, 4.0])
     >>> a.slice("i", (1,)).values(), a.slice(":i", (0,)).values()
@@ -47,7 +48,7 @@ class MemArray:
         rows = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
         self.strides = tuple(rows if strides is None else strides)
         self.grad: MemArray | None = None
-        self.watch: Callable[[MemArray, int, Sequence[int], str], None] | None = None
+        self.watch: Callable[[MemArray, int, Sequence[int], str, Any], None] | None = None
 
     @classmethod
     def null(cls, dtype: Type, ndim: int) -> MemArray:
@@ -151,7 +152,7 @@ def component(value: tuple, index: int) -> Any:
 def read(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
     """The value at the end of `path` inside the element at `indices`."""
     if array.watch:
-        array.watch(array, array.locate(indices), path, "read")
+        array.watch(array, array.locate(indices), path, "read", None)
     return _found(array, indices, path)
 
 
@@ -167,7 +168,7 @@ def _found(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
 def write(array: MemArray, indices: Sequence[int], path: Sequence[int], new: Any) -> None:
     """Replace what `read` returns."""
     if array.watch:
-        array.watch(array, array.locate(indices), path, "write")
+        array.watch(array, array.locate(indices), path, "write", new)
     _put(array, indices, path, new)
 
 
@@ -188,7 +189,7 @@ _ATOMICS = {
 def atomic(kind: str, t: Type, array: MemArray, indices: Sequence[int], path: Sequence[int], *operands: Any) -> Any:
     """Combine each component in memory with the operand's; returns what was there before."""
     if array.watch:
-        array.watch(array, array.locate(indices), path, "atomic")
+        array.watch(array, array.locate(indices), path, "atomic", None)
     old = _found(array, indices, path)
     packed = isinstance(t, Packed)
     s = t.scalar if isinstance(t, Packed) else t

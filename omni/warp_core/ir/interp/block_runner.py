@@ -2,7 +2,8 @@
 operation to the next, one thread after the other. Start with `run_blocks`.
 
 Two threads form a `Race` if they access one element of shared memory without a barrier in between, one of them writes,
-and not both are atomic. The values that they read would depend on which is faster.
+and not both are atomic or write the same. The values that they read would depend on which is faster. So do two
+iterations that the threads of a block share (`elements`), as any thread may do either.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from ...lang.launch_constants import WARP
 from ...lang.types import FixedArray
 from ..nodes import Function, Operation
-from ..ops import COLLECTIVES, SHUFFLE_KINDS
+from ..ops import MEETINGS, SHUFFLE_KINDS, WARP_OPS
 from ..printer import reachable
 from .array_memory import MemArray, Trap
 from .shared_parts import SharedParts
@@ -29,8 +30,8 @@ def has_any(function: Function, codes: frozenset[str]) -> bool:
 
 
 def takes_whole_blocks(kernel: Function) -> bool:
-    """True if all threads of a block must exist, because they execute collective operations."""
-    return has_any(kernel, COLLECTIVES | {"shared"})
+    """True if all threads of a block must exist, because they hand each other values."""
+    return has_any(kernel, WARP_OPS | {"barrier", "shared"})
 
 
 def source_lane(kind: str, lane: int, by: int) -> int:
@@ -43,12 +44,13 @@ def source_lane(kind: str, lane: int, by: int) -> int:
 class Block:
     """A block of threads while it runs."""
 
-    def __init__(self, number: int):
-        self.number, self.thread = number, 0
+    def __init__(self, number: int, size: int):
+        self.number, self.size, self.thread = number, size, 0
+        self.element: int | None = None  # the shared iteration that the thread is in
         self.memory: dict[tuple[Operation, ...], MemArray] = {}
         self._parts: dict[int, SharedParts] = {}  # by the array that they lie in
         self._calls: dict[int, list[Operation]] = {}
-        self._seen: dict[Any, list[tuple[str, tuple, int]]] = {}  # accesses of each element since the last barrier
+        self._seen: dict[Any, list[tuple[str, tuple, int, str]]] = {}  # accesses of each element since the last barrier
 
     def enter(self, call: Operation) -> None:
         """The running thread calls a function. Shared arrays of functions belong to the place of the call."""
@@ -72,10 +74,10 @@ class Block:
         parts = self._parts.setdefault(id(whole.data), SharedParts(self._watch))
         return parts.part(t, offset)
 
-    def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
-        self.note((id(array.data), at), f"element {at} of a shared array", path, kind)
+    def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str, value: Any) -> None:
+        self.note((id(array.data), at), f"element {at} of a shared array", path, kind, value)
 
-    def note(self, element: Any, what: str, path: Sequence[Any], kind: str) -> None:
+    def note(self, element: Any, what: str, path: Sequence[Any], kind: str, value: Any = None) -> None:
         """Record an access and compare it with accesses of other threads since the last barrier.
 
         Args:
@@ -83,15 +85,17 @@ class Block:
             what: the element in words.
             path: members and indices that lead to the part of it that is accessed.
             kind: "read", "write" or "atomic".
+            value: what is written.
         """
-        mine = (kind, tuple(path), self.thread)
+        who, me = ("threads", self.thread) if self.element is None else ("iterations", self.element)
+        mine = (kind, tuple(path), me, repr(value))
         seen = self._seen.setdefault(element, [])
-        for other, way, thread in seen:
+        for other, way, one, written in seen:
             same = all(a == b for a, b in zip(way, mine[1]))
-            if thread != self.thread and same and (kind, other) not in (("read", "read"), ("atomic", "atomic")):
+            fine = kind == other and (kind != "write" or (way == mine[1] and written == mine[3]))
+            if one != me and same and not fine:
                 raise Race(
-                    f"threads {thread} and {self.thread} of a block meet at {what} without a barrier in between: "
-                    f"{other}, then {kind}"
+                    f"{who} {one} and {me} of a block meet at {what} without a barrier in between: {other}, then {kind}"
                 )
         if mine not in seen:
             seen.append(mine)
@@ -109,9 +113,9 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
         Trap: the threads of a block part ways.
     """
     for number in range(-(-threads // block_dim)):
-        block = Block(number)
         running: list[Generator] = []
         first = number * block_dim
+        block = Block(number, min(block_dim, threads - first))
 
         def resume(t: int, answer: Any, block: Block = block, running: list = running, first: int = first) -> Any:
             block.thread = t
@@ -121,7 +125,7 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
             except StopIteration:
                 return None
 
-        running += [start(block, t) for t in range(min(block_dim, threads - first))]
+        running += [start(block, t) for t in range(block.size)]
         try:
             answers: list[Any] = [None] * len(running)
             while answers:
@@ -138,7 +142,7 @@ def _answers(block: Block, asked: list[tuple]) -> list[Any]:
     if asked[0] is None:
         return []
     op = asked[0][0]
-    if op.code == "barrier":
+    if op.code in MEETINGS:
         block.barrier()
         return [None] * len(asked)
     if len(asked) % WARP:

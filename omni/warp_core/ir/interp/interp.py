@@ -9,6 +9,7 @@ run as `block_runner` says. Programs that index out of range, run for too long o
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
@@ -68,6 +69,17 @@ class Context:
             self.block.thread, self.index = thread, index
             yield
         self.block.barrier()
+
+    def elements(self, extents: Sequence[int], alone: bool) -> Iterator[tuple[int, ...]]:
+        """The elements of a grid that fall to this thread; all of them if it is `alone` with them."""
+        block = self.block
+        assert block is not None
+        self.spend(math.prod(max(0, n) for n in extents))
+        for number, at in enumerate(itertools.product(*map(range, extents))):
+            if alone or number % block.size == block.thread:
+                block.element = number
+                yield at
+        block.element = None
 
     def tid(self, dimension: int, count: int) -> int:
         """Index of this thread; a single index in a grid of several dimensions counts them all."""
@@ -143,7 +155,8 @@ def _run_in_blocks(function: Function, run: Callable, args: Sequence, context: C
         raise Trap(f"{len(grid)} threads do not make whole blocks of {size}")
     if has_any(function, frozenset(("threads",))):
         for number in range(-(-len(grid) // size)):
-            context.block, context.members = Block(number), grid[number * size : (number + 1) * size]
+            context.members = grid[number * size : (number + 1) * size]
+            context.block = Block(number, len(context.members))
             run(context, *args)
         return
     waits = has_any(function, COLLECTIVES)

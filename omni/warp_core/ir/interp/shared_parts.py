@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...lang.types import FixedArray, Type
 from .array_memory import MemArray
 
-Watch = Callable[[MemArray, int, Sequence[int], str], None]
+Watch = Callable[[MemArray, int, Sequence[int], str, Any], None]
 
 
 class _Place(NamedTuple):
@@ -34,8 +34,8 @@ class SharedParts:
         place = _Place(offset, t.dtype, math.prod(t.shape))
         array = MemArray(t.dtype, t.shape, self._elements.setdefault(place, [None] * place.length))
 
-        def watch(array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
-            self._watch(array, at, path, kind)
+        def watch(array: MemArray, at: int, path: Sequence[int], kind: str, value: Any) -> None:
+            self._watch(array, at, path, kind, value)
             if kind != "read":
                 self._forget(place, at)
 

@@ -104,8 +104,9 @@ class _Writer:
 
     def function(self, function: Function) -> str:
         params = ["_c", *map(self._name, function.params)]
+        self._is_block = has_any(function, frozenset(("threads",)))  # a run is a whole block
         self._lines = [f"def _run({', '.join(params)}):", " _x = 0"]
-        if has_any(function, COLLECTIVES):
+        if has_any(function, COLLECTIVES) and not self._is_block:
             self._lines.append(" if 0: yield")  # waits for the other threads of its block
         self._region(function.body, None, " ")
         return "\n".join(self._lines) + "\n"
@@ -201,10 +202,22 @@ class _Writer:
         self._lines.append(f"{indent}for _t in _c.threads():")
         self._region(op.regions[0], op, indent + " ")
 
+    def _elements(self, op: Operation, owner: Operation | None, indent: str) -> None:
+        extents = _tuple(self._use(op.args))
+        at = _tuple([self._name(p) for p in op.regions[0].params])
+        self._meet(op, indent)
+        self._lines.append(f"{indent}for {at} in _c.elements({extents}, {self._is_block}):")
+        self._region(op.regions[0], op, indent + " ")
+        self._meet(op, indent)
+
+    def _meet(self, op: Operation, indent: str) -> None:
+        """Wait for the other threads of the block."""
+        self._lines.append(indent + ("_c.block.barrier()" if self._is_block else f"yield ({self._bind(op)},)"))
+
     def _yield(self, op: Operation, owner: Operation | None, indent: str) -> None:
         assert owner is not None
         values = self._use(op.args)
-        if owner.code == "threads":
+        if owner.code in ("threads", "elements"):
             self._lines.append(f"{indent}continue")
         elif owner.code == "if":
             self._assign(self._use(owner.results), values, indent)
@@ -277,7 +290,7 @@ class _Writer:
             self._lines.append(f"{indent}_c.block.leave()")
 
     def _barrier(self, op: Operation, owner: Operation | None, indent: str) -> None:
-        self._lines.append(f"{indent}yield ({self._bind(op)},)")
+        self._meet(op, indent)
 
     # -- expressions --------------------------------------------------------------------------------------------
 
@@ -365,6 +378,7 @@ _WRITERS: dict[str, Callable[[_Writer, Operation, Operation | None, str], None]]
     "assert": _Writer._assert,
     "fail": _Writer._fail,
     "threads": _Writer._threads,
+    "elements": _Writer._elements,
     "call": _Writer._call,
     "barrier": _Writer._barrier,
 }

@@ -112,7 +112,8 @@ def syncthreads() -> None:
     """Wait for all threads of the block. What they wrote to memory before, all of them see after.
 
     All threads of a block come here, or none: conditions on the way may depend on constants, arguments,
-    `block_index()`, and elements of arrays that the kernel only reads, at indices of that kind. All else is an error.
+    `block_index()`, and elements at indices of that kind of shared arrays, and of arrays that the kernel only reads.
+    All else is an error.
 
     >>> @wp.kernel
     ... def total(x: wp.array[int], out: wp.array[int]):
@@ -127,6 +128,41 @@ def syncthreads() -> None:
     >>> wp.launch(total, dim=4, inputs=[wp.array([1, 2, 3, 4], dtype=int), out], block_dim=2)
     >>> out.list()
     [3, 3, 7, 7]
+    """
+
+
+def block_range(start: int32, stop: int32 = 0, step: int32 = 1) -> int32:
+    """Iterations that the threads of a block share: each of them is run by some thread. It stands in a `for` statement.
+
+    Iterations see what all threads did before the loop, and what follows sees all that they did: no `syncthreads()` is
+    needed. The loop runs the same iterations whatever `block_dim` is. On a CPU they are SIMD lanes, so that indices
+    `i` which follow each other are best used as the last index of arrays.
+
+    An iteration belongs to no thread, and may run beside any other. So it takes from outside only what is the same for
+    all threads of the block, hands on values through arrays alone, and has no `break` or `return`; `continue` ends it.
+
+    Args:
+        start: the first index; with one argument, the count of iterations instead, and indices begin at 0.
+        stop: what the indices stay below.
+        step: what the indices go on by.
+
+    Returns:
+        The indices. With several names, as in `for i, j in wp.block_range(n, m)`, the arguments are the count for each.
+
+    >>> @wp.kernel
+    ... def normalise(x: wp.array2d[float]):
+    ...     row = wp.block_index()
+    ...     n = x.shape[1]
+    ...     total = wp.shared_array(shape=1, dtype=float)
+    ...     total[0] = 0.0
+    ...     for i in wp.block_range(n):
+    ...         wp.atomic_add(total, 0, x[row, i])
+    ...     for i in wp.block_range(n):
+    ...         x[row, i] /= total[0]
+    >>> x = wp.array([[1.0, 3.0], [2.0, 2.0]], dtype=float)
+    >>> wp.launch(normalise, dim=2, inputs=[x], block_dim=1)
+    >>> x.list()
+    [[0.25, 0.75], [0.5, 0.5]]
     """
 
 
