@@ -4,7 +4,7 @@ In: any verified function. Out: a new function where
 
 * operations were refolded and shared by the builder (which inlining gave new constants to meet);
 * an `if` on a constant is replaced by the region taken, a `for` of few constant iterations by its copies (`unroll`);
-* an `if` that only yields, after few cheap pure operations, is replaced by `select`;
+* an `if` that only yields, after few cheap pure operations, is replaced by `select`, unless it gives tiles;
 * exits in tail position are gone (see `structure_exits`), and blocks that nothing breaks out of any more are replaced
 by their
   region.
@@ -15,7 +15,7 @@ from __future__ import annotations
 from ..ir.clone import Rewriter, exits
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import COMPARISONS, COUNTS, ELEMENTWISE
-from ..lang.types import element
+from ..lang.types import Tile, element
 from .structure_exits import close, outdent
 from .unroll import iterations
 
@@ -48,7 +48,7 @@ class _Simplifier(Rewriter):
                 self.define(op, taken)
             return
         first, second = (self._branch(r, op.args[0], c) for r, c in zip(op.regions, (True, False)))
-        if _is_small(first, second):
+        if _is_small(first, second) and not any(isinstance(v.type, Tile) for v in op.results):
             pairs = zip(self._absorb(first), self._absorb(second))
             self.define(op, [self.b.op("select", cond, x, y) for x, y in pairs])
         else:

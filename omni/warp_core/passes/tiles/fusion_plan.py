@@ -22,7 +22,7 @@ from ...lang.types import Array, Tile, leaves
 from ..dce import has_effects
 from .tile_flow import nested
 
-CHEAP = 12  # operations, for each element of a tile, that computing it again may take
+CHEAP = 24  # operations, for each element of a tile, that computing it again may take
 _INDEX = 6  # operations of a region that only finds elements of other tiles
 _MOST = 256  # operations that a map may become, if its elements are used in several places
 _MANY = 1000  # iterations of a loop of unknown length

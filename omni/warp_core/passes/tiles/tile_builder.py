@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
@@ -37,11 +38,14 @@ def copy(b: Builder, target: Value, source: Value, shape: Sequence[int]) -> None
 def unflattened(b: Builder, number: Value, shape: Sequence[int]) -> list[Value]:
     """The coordinates of an element by its number in row-major order."""
     at: list[Value] = []
-    for extent in reversed(shape[1:]):
+    left = math.prod(shape)
+    for extent in reversed(shape):
+        left //= extent
         n = b.i32(extent)
-        at.insert(0, b.op("rem", number, n) if extent > 1 else b.i32(0))
+        inner = b.op("rem", number, n) if left > 1 else number
+        at.insert(0, inner if extent > 1 else b.i32(0))
         number = b.op("div", number, n)
-    return [number if shape[0] > 1 else b.i32(0), *at]
+    return at
 
 
 def set_element(b: Builder, kind: str, memory: Value, operands: Sequence[Value]) -> None:

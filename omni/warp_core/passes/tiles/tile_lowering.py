@@ -7,6 +7,7 @@ from ...lang.types import Tile
 from ..dce import dce
 from ..simplify import simplify
 from .divergent_updates import lend_updated_tiles
+from .tile_choices import branch_on_tiles
 from .tile_emission import emit_tiles
 from .tile_expansion import expand_tiles
 from .tile_fusion import fuse_maps
@@ -14,7 +15,7 @@ from .tile_fusion import fuse_maps
 
 def lower_tiles(kernel: Function, compares: bool = False) -> Function:
     """Return an inlined kernel without tiles. `compares` says whether launches compare arrays that they are told."""
-    new = expand_tiles(lend_updated_tiles(kernel))
+    new = expand_tiles(lend_updated_tiles(branch_on_tiles(kernel)))
     dce(new)
     new, compared = fuse_maps(new, compares)
     dce(new)

@@ -96,7 +96,10 @@ def _in_place(op: Operation) -> list[Value]:
     for inner in region.walk():
         for i, arg in enumerate(inner.args):
             if isinstance(arg.type, Tile):
-                same = inner.code == "tile_get" and i == 0 and inner.args[1:] == region.params
+                same = inner.code == "tile_get" and arg.type.ndim == len(region.params) and i == 0
+                same = same and all(
+                    a is b or n == 1 for a, b, n in zip(inner.args[1:], region.params, arg.type.shape)
+                )
                 found[arg] = found.get(arg, True) and same
     return [v for v, same in found.items() if same]
 
