@@ -278,12 +278,18 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     if reverse is not None:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
-    pipeline = _stage("passes.pipeline")
+    pipeline, lowering = _stage("passes.pipeline"), _stage("passes.tiles.tile_lowering")
     debug = request.debug and not request.transform  # tangents may be what no check lets pass
     native = _native_functions(request)
     stores = _stage("passes.structure_writes").structure_stores(fn)
-    fast = request.fast_math
-    passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request), fast_math=fast)
+    passes = pipeline.PassOptions(
+        debug,
+        request.contract,
+        native=native,
+        private=_private(request),
+        fast_math=request.fast_math,
+        shared_bytes=lowering.GPU_BYTES if request.target.is_gpu else lowering.CPU_BYTES,
+    )
     made["ir"] = fn = pipeline.run(fn, passes, primal)
     _tell_races(request, fn)
     written = _stage("ir.analysis.effects").written_params(fn)

@@ -6,6 +6,7 @@ import pytest
 
 from omni.warp_core.ir import parser, verifier
 from omni.warp_core.ir.nodes import Function
+from omni.warp_core.lang.errors import PassError
 from omni.warp_core.passes.tiles.tile_lowering import has_tiles, lower_tiles
 from tests.tiles.lowering_programs import build, random_program
 
@@ -163,3 +164,23 @@ def test_tiles_whose_lives_do_not_meet_share_memory():
     new = lowered(text)
     assert codes(new) == ["shared"] + ["elements"] * 6
     assert shared_bytes(new) == 2 * 8 * 16 * 4
+
+
+def test_tiles_that_need_too_much_memory_are_named():
+    loaded = "".join(
+        f"""
+  %t{n}: tile128x{64 + n}<f32> = tile_map (%i{n}: i32, %j{n}: i32) {{
+    %x{n}: f32 = load %a, %i{n}, %j{n}
+    yield %x{n}
+  }}
+  %m{n}: array2<f32> = tile_to_memory %t{n}
+"""
+        for n in range(8)
+    )
+    used = "".join(f"  store %m{n}, %zero, %zero, %none\n" for n in range(8))
+    text = HEAD + "\n  %zero: i32 = const[0]\n  %none: f32 = const[0.0]\n" + loaded + used + "  return\n}\n"
+    with pytest.raises(PassError, match="276480 bytes at once, which exceeds the 256 KiB arena") as caught:
+        lowered(text)
+    assert [note for note, _ in caught.value.notes] == [
+        f"tile[float32, 128, {n}] takes {128 * n * 4} bytes" for n in (71, 70, 69)
+    ]

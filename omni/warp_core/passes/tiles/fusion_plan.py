@@ -26,8 +26,8 @@ CHEAP = 24  # operations, for each element of a tile, that computing it again ma
 _INDEX = 6  # operations of a region that only finds elements of other tiles
 _MOST = 256  # operations that a map may become, if its elements are used in several places
 _MANY = 1000  # iterations of a loop of unknown length
-_SLOW = frozenset(("libm", "sqrt", "rsqrt", "div", "rem", "floordiv", "for", "loop", "call"))
-_EFFECTS = frozenset(("store", "atomic", "printf", "fail", "assert", "stash"))
+_SLOW = frozenset(("libm", "sqrt", "rsqrt", "div", "rem", "floordiv", "for", "loop", "call", "fail"))
+_EFFECTS = frozenset(("store", "atomic", "printf", "stash"))
 
 
 class _Place(NamedTuple):
@@ -136,7 +136,7 @@ class _Plan:
         evaluations, copies = sum(p.evaluations for p in places), sum(p.copies for p in places)
         if is_index:
             return copies * weight <= _MOST
-        if op.result in self.others:
+        if op.result in self.others or (not copies and any(o.code == "fail" for o in inner)):
             return False
         if copies > 1 and copies * weight > _MOST:
             return False
@@ -174,7 +174,9 @@ def _writes(op: Operation) -> bool:
 
 
 def _has_effects(op: Operation) -> bool:
-    """True if it matters how often, or in which order, an operation is done; also for memory of one element."""
+    """True if it matters how often, or in which order, an operation is done; also for memory of one element. Checks of
+    debug mode may come later, but must come.
+    """
     is_local = any(a.op is not None and a.op.code == "alloca" for a in op.args)
     return is_local or op.code in _EFFECTS or (op.code == "call" and has_effects(op.attr))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import BREAKABLE, result_type
 from ...lang.types import U8, FixedArray, Tile
+from ..barriers import shared_bytes
 from .tile_builder import copy, elements
 from .tile_flow import carried, initial, receiving
 from .tile_liveness import Lives, memory_of
@@ -19,9 +20,11 @@ from .tile_memory import Allocation, Buffer
 from .value_dropping import DroppingRewriter
 
 
-def emit_tiles(kernel: Function) -> Function:
-    """Return the kernel without tiles; see the module's docstring."""
-    return _Emitter(Allocation(kernel, Lives(kernel))).rewrite(kernel)
+def emit_tiles(kernel: Function, limit: int) -> Function:
+    """Return the kernel without tiles; see the module's docstring. A block has `limit` bytes for shared memory."""
+    allocation = Allocation(kernel, Lives(kernel))
+    allocation.check(limit, shared_bytes(kernel))
+    return _Emitter(allocation).rewrite(kernel)
 
 
 class _Emitter(DroppingRewriter):

@@ -10,11 +10,14 @@ copied then. Buffers whose lives do not meet lie in the same memory, each at the
 from __future__ import annotations
 
 from ...ir.nodes import Function, Operation, Value
+from ...lang.errors import PassError
+from ...lang.generics import spell
 from ...lang.types import FixedArray, Tile
 from .tile_flow import carried, handed_on, nested
 from .tile_liveness import Lives, memory_of
 
 ALIGN = 64  # bytes, of each buffer: a cache line
+_TOLD = 3  # the largest buffers, in an error
 
 
 class Buffer:
@@ -33,6 +36,11 @@ class Buffer:
     @property
     def size(self) -> int:
         return -(-self.type.bytes // ALIGN) * ALIGN
+
+    @property
+    def maker(self) -> Operation | None:
+        """The operation to name for a tile in it."""
+        return next((v.op for v in self.values if v.op is not None), None)
 
     def overlaps(self, other: Buffer) -> bool:
         """True if two buffers have bytes in common."""
@@ -64,6 +72,19 @@ class Allocation:
             own = 1 << point if point is not None and not self._outlives(giver, point) else 0
             if first is not second and first.type is second.type and not (first.life & ~own) & second.life:
                 self._merge(giver, receiver)
+
+    def check(self, limit: int, others: int) -> None:
+        """Raise PassError if buffers take more than `limit` bytes, of which `others` are taken already."""
+        total = self.bytes + others
+        if total <= limit:
+            return
+        buffers = sorted(dict.fromkeys(self.buffers.values()), key=lambda b: -b.size)[:_TOLD]
+        notes = [(f"{spell(Tile(b.type.dtype, b.type.shape))} takes {b.type.bytes} bytes", b.maker) for b in buffers]
+        reason = (
+            f"the tiles of this kernel take {total} bytes at once, which exceeds the {limit >> 10} KiB arena that a "
+            "block has for them"
+        )
+        raise PassError("too-large", reason, buffers[0].maker, notes, "make tiles smaller, or use fewer at a time")
 
     def _outlives(self, value: Value, point: int) -> bool:
         return bool(self.lives.of[value] >> (point + 1) & 1)
@@ -97,9 +118,7 @@ def _in_place(op: Operation) -> list[Value]:
         for i, arg in enumerate(inner.args):
             if isinstance(arg.type, Tile):
                 same = inner.code == "tile_get" and arg.type.ndim == len(region.params) and i == 0
-                same = same and all(
-                    a is b or n == 1 for a, b, n in zip(inner.args[1:], region.params, arg.type.shape)
-                )
+                same = same and all(a is b or n == 1 for a, b, n in zip(inner.args[1:], region.params, arg.type.shape))
                 found[arg] = found.get(arg, True) and same
     return [v for v, same in found.items() if same]
 
