@@ -6841,8 +6841,8 @@ def syncthreads() -> Any:
     """Wait for all threads of the block. What they wrote to memory before, all of them see after.
 
     All threads of a block come here, or none: conditions on the way may depend on constants, arguments,
-    `block_index()`, and elements at indices of that kind, of shared arrays and of arrays that the kernel only reads. All
-    else is an error.
+    `block_index()`, and elements at indices of that kind of shared arrays, and of arrays that the kernel only reads.
+    All else is an error.
 
     >>> @wp.kernel
     ... def total(x: wp.array[int], out: wp.array[int]):
