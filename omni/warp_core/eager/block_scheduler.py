@@ -190,7 +190,8 @@ def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callab
         answer: Any = None
         try:
             while (request := worker.resume(answer)) is not None:
-                answer = yield request
+                site, *operands = request
+                answer = yield (site, (), *operands) if operands else (site, (), ())
         finally:
             worker.leave()
 

@@ -14,10 +14,13 @@ from typing import Any
 from ...lang.launch_constants import WARP
 from ...lang.types import FixedArray
 from ..nodes import Function, Operation
-from ..ops import MEETINGS, SHUFFLE_KINDS, WARP_OPS
+from ..ops import COLLECTIVES, MEETINGS, SHUFFLE_KINDS, WARP_OPS
 from ..printer import reachable
 from .array_memory import MemArray, Trap
 from .shared_parts import SharedParts
+from .tiles import ALONE, alone, together_at
+
+WAITS = COLLECTIVES | ALONE  # where a thread may wait for the others of its block
 
 
 class Race(Trap):
@@ -127,32 +130,44 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
 
         running += [start(block, t) for t in range(block.size)]
         try:
-            answers: list[Any] = [None] * len(running)
-            while answers:
-                answers = _answers(block, [resume(t, answer) for t, answer in enumerate(answers)])
+            asked: list[tuple | None] = [resume(t, None) for t in range(block.size)]
+            while any(asked):
+                for t, answer in _answers(block, asked).items():
+                    asked[t] = resume(t, answer)
         finally:
             for thread in running:
                 thread.close()
 
 
-def _answers(block: Block, asked: list[tuple]) -> list[Any]:
-    """Return the result of the collective operation for each thread; nothing if all threads have ended."""
-    if len({request and request[0] for request in asked}) > 1:
+def _answers(block: Block, asked: list[tuple | None]) -> dict[int, Any]:
+    """Return the result of what the threads ask for that are furthest behind: by thread, for those that go on now.
+
+    A request is the operation, the time in the program, the tiles that it uses and other operands. Threads meet at
+    operations of the block; at elements of tiles they meet if all come there.
+    """
+    first = min(request[1] for request in asked if request)
+    here = {t: request for t, request in enumerate(asked) if request and request[1] == first}
+    op = next(iter(here.values()))[0]
+    together = len(here) == len(asked) and len({request[0] for request in here.values()}) == 1
+    if op.code in ALONE and not together:
+        return {t: alone(request) for t, request in here.items()}
+    if not together:
         raise Trap("threads of a block come to different collective operations")
-    if asked[0] is None:
-        return []
-    op = asked[0][0]
-    if op.code in MEETINGS:
+    if op.code in MEETINGS or op.code in ALONE:
         block.barrier()
-        return [None] * len(asked)
+        return dict(enumerate(together_at(list(here.values()))))
     if len(asked) % WARP:
         raise Trap(f"{op.code} in blocks of {len(asked)} threads, which are no whole warps")
+    return dict(enumerate(_of_warps(op, [request[2:] for request in here.values()])))
+
+
+def _of_warps(op: Operation, given: list[tuple]) -> list[Any]:
     out: list[Any] = []
-    for first in range(0, len(asked), WARP):
-        warp = asked[first : first + WARP]
+    for first in range(0, len(given), WARP):
+        warp = given[first : first + WARP]
         if op.code == "ballot":
-            out += [sum(on << lane for lane, (_, on) in enumerate(warp))] * WARP
+            out += [sum(on << lane for lane, (on,) in enumerate(warp))] * WARP
         else:
             assert op.attr in SHUFFLE_KINDS
-            out += [warp[source_lane(op.attr, lane, by)][1] for lane, (_, _, by) in enumerate(warp)]
+            out += [warp[source_lane(op.attr, lane, by)][0] for lane, (_, by) in enumerate(warp)]
     return out

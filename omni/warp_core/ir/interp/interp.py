@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary
 
 from ...lang.types import Type
 from ..nodes import Function
-from ..ops import COLLECTIVES
 from .array_memory import MemArray, Trap
-from .block_runner import Block, Race, has_any, run_blocks, takes_whole_blocks
+from .block_runner import WAITS, Block, Race, has_any, run_blocks, takes_whole_blocks
 from .transpile import transpile
 
 __all__ = ["Context", "Failure", "MemArray", "Race", "Trap", "call", "run_kernel"]
@@ -46,7 +45,7 @@ def no_memory(element: Type, address: int, count: int) -> MemArray:
 class Context:
     """State of a running program besides its arguments: its position in the grid, printed lines, steps left."""
 
-    __slots__ = ("array_at", "block", "dim", "index", "members", "out", "stashes", "steps")
+    __slots__ = ("array_at", "block", "dim", "index", "members", "out", "stashes", "steps", "time")
 
     def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT, array_at: ArrayAt = no_memory):
         self.dim, self.steps, self.array_at = tuple(dim), steps, array_at
@@ -54,6 +53,7 @@ class Context:
         self.out: list[str] = []
         self.stashes: dict[Type, MemArray] = {}
         self.block: Block | None = None
+        self.time: tuple[int, ...] = ()  # when the running function was called: see `transpile`
         self.members: Sequence[tuple[int, ...]] = ()  # the indices of the threads of the block
 
     def stash(self, cell: Type) -> MemArray:
@@ -159,7 +159,7 @@ def _run_in_blocks(function: Function, run: Callable, args: Sequence, context: C
             context.block = Block(number, len(context.members))
             run(context, *args)
         return
-    waits = has_any(function, COLLECTIVES)
+    waits = has_any(function, WAITS)
 
     def start(block: Block, thread: int) -> Iterator:
         own = Context(context.dim, context.steps)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...lang import semantics
-from ...lang.types import BOOL, F64, Packed, Scalar, Type, element
+from ...lang.types import BOOL, F64, Packed, Scalar, Tile, Type, element
 from ..nodes import Function, Operation, Region, Value
-from ..ops import COLLECTIVES, COMPARISONS, ELEMENTWISE, index_count, path_type
-from . import array_memory
-from .block_runner import has_any
+from ..ops import COMPARISONS, ELEMENT_OPS, ELEMENTWISE, TILE_OPS, index_count, path_type
+from . import array_memory, tiles
+from .block_runner import WAITS, has_any
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
@@ -47,6 +47,8 @@ _BASE: dict[str, Any] = {
     "_zero": array_memory.zero,
     "_local": array_memory.MemArray.local,
     "_unreachable": _unreachable,
+    "_alone": tiles.alone,
+    "_all_alone": tiles.all_alone,
 }
 
 
@@ -84,6 +86,12 @@ def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)},)" if items else "()"
 
 
+def _tiles_of(op: Operation) -> list[Value]:
+    """The tiles that an operation uses, its operands first."""
+    inner = (a for region in op.regions for o in region.walk() for a in o.args)
+    return list(dict.fromkeys(v for v in (*op.args, *inner) if isinstance(v.type, Tile)))
+
+
 class _Frame:
     """A breakable operation around the place being written."""
 
@@ -101,12 +109,16 @@ class _Writer:
         self._bound: dict[Any, str] = {}
         self._frames: list[_Frame] = []
         self._count = 0
+        self._position = 0  # of the operation being written
+        self._time: list[str] = []  # positions of the loops around it, and how often each has begun
+        self._for_element = False  # whether what is written is done for one element, by one thread
 
     def function(self, function: Function) -> str:
         params = ["_c", *map(self._name, function.params)]
         self._is_block = has_any(function, frozenset(("threads",)))  # a run is a whole block
         self._lines = [f"def _run({', '.join(params)}):", " _x = 0"]
-        if has_any(function, COLLECTIVES) and not self._is_block:
+        self._waits = has_any(function, WAITS) and not self._is_block
+        if self._waits:
             self._lines.append(" if 0: yield")  # waits for the other threads of its block
         self._region(function.body, None, " ")
         return "\n".join(self._lines) + "\n"
@@ -133,6 +145,7 @@ class _Writer:
 
     def _region(self, region: Region, owner: Operation | None, indent: str) -> None:
         for op in region.ops:
+            self._position += 1
             write = _WRITERS.get(op.code)
             if write is not None:
                 write(self, op, owner, indent)
@@ -158,11 +171,22 @@ class _Writer:
         params = [self._name(v) for v in op.regions[0].params]
         frame = _Frame(self._count, op, params[len(params) - len(init) :], [self._name(v) for v in op.results])
         self._frames.append(frame)
+        self._time += [str(self._position), f"_n{self._count}"]
         return frame
+
+    def _count_from_zero(self, frame: _Frame, indent: str) -> None:
+        if self._waits:
+            self._lines.append(f"{indent}_n{frame.number} = 0")
+
+    def _begin(self, frame: _Frame, indent: str) -> None:
+        """Count an iteration."""
+        if self._waits:
+            self._lines.append(f"{indent} _n{frame.number} += 1")
 
     def _leave(self, frame: _Frame, indent: str) -> None:
         """Go on with an exit that leaves more than the operation just written."""
         self._frames.pop()
+        del self._time[-2:]
         if not frame.crossed:
             return
         if self._frames:
@@ -176,7 +200,9 @@ class _Writer:
         frame = self._enter(op, op.args[3:])
         self._assign(frame.carried, init, indent)
         index = self._names[op.regions[0].params[0]]
+        self._count_from_zero(frame, indent)
         self._lines.append(f"{indent}for {index} in _c.span({low}, {high}, {step}):")
+        self._begin(frame, indent)
         self._region(op.regions[0], op, indent + " ")
         if frame.carried:
             self._lines.append(f"{indent}else:")
@@ -187,13 +213,16 @@ class _Writer:
         init = self._use(op.args)
         frame = self._enter(op, op.args)
         self._assign(frame.carried, init, indent)
+        self._count_from_zero(frame, indent)
         self._lines.append(f"{indent}while True:")
+        self._begin(frame, indent)
         self._lines.append(f"{indent} _c.spend(1)")
         self._region(op.regions[0], op, indent + " ")
         self._leave(frame, indent)
 
     def _block(self, op: Operation, owner: Operation | None, indent: str) -> None:
         frame = self._enter(op, ())
+        self._count_from_zero(frame, indent)
         self._lines.append(f"{indent}while True:")
         self._region(op.regions[0], op, indent + " ")
         self._leave(frame, indent)
@@ -207,18 +236,53 @@ class _Writer:
         at = _tuple([self._name(p) for p in op.regions[0].params])
         self._meet(op, indent)
         self._lines.append(f"{indent}for {at} in _c.elements({extents}, {self._is_block}):")
-        self._region(op.regions[0], op, indent + " ")
+        self._element(op, indent)
         self._meet(op, indent)
 
+    def _element(self, op: Operation, indent: str) -> None:
+        """The region of an operation that is done element by element."""
+        frames, self._frames, outer, self._for_element = self._frames, [], self._for_element, True
+        self._region(op.regions[0], op, indent + " ")
+        self._frames, self._for_element = frames, outer
+
     def _meet(self, op: Operation, indent: str) -> None:
-        """Wait for the other threads of the block."""
-        self._lines.append(indent + ("_c.block.barrier()" if self._is_block else f"yield ({self._bind(op)},)"))
+        """Wait for the other threads of the block, and see what they did to tiles that the operation uses."""
+        if self._is_block:
+            self._lines.append(f"{indent}_c.block.barrier()")
+            return
+        used = _tuple(self._use(_tiles_of(op)))
+        self._lines.append(f"{indent}{f'{used} = ' if used != '()' else ''}yield ({self._here(op)}, {used})")
+
+    def _here(self, op: Operation) -> str:
+        """An operation at which threads meet, and when: the position in the code and in the loops around it."""
+        return f"{self._bind(op)}, _c.time + {_tuple([*self._time, str(self._position)])}"
+
+    def _tile(self, op: Operation, owner: Operation | None, indent: str) -> None:
+        """An operation on tiles: the threads meet, and one of them does it for all."""
+        used = _tiles_of(op)
+        operands = _tuple(self._use([a for a in op.args if a not in used]))
+        region = "None"
+        if op.regions:
+            region = f"_r{self._position}"
+            params = [*map(self._name, op.regions[0].params), *self._use(used[len(op.args) :])]
+            self._lines.append(f"{indent}def {region}({', '.join(params)}):")
+            self._lines.append(f"{indent} _x = 0")
+            self._element(op, indent)
+        names = self._use(used)
+        request = f"{self._here(op)}, {_tuple(names)}, {region}, {operands}"
+        if self._for_element:
+            request = f"_alone(({request}))"
+        else:
+            request = f"yield ({request})"
+        self._lines.append(f"{indent}{_tuple([self._name(op.results[0]), *names])} = {request}")
 
     def _yield(self, op: Operation, owner: Operation | None, indent: str) -> None:
         assert owner is not None
         values = self._use(op.args)
         if owner.code in ("threads", "elements"):
             self._lines.append(f"{indent}continue")
+        elif owner.code in ELEMENT_OPS:
+            self._lines.append(f"{indent}return {_tuple(values)}")
         elif owner.code == "if":
             self._assign(self._use(owner.results), values, indent)
         else:
@@ -281,11 +345,19 @@ class _Writer:
         self.env[callee] = self._link(op.attr)
         args = ", ".join(["_c", *self._use(op.args)])
         results = "".join(f"{self._name(v)}, " for v in op.results)
-        waits = "yield from " * has_any(op.attr, COLLECTIVES)
+        waits = has_any(op.attr, WAITS)
+        if waits and self._for_element:
+            call = f"_all_alone({callee}({args}))"
+        else:
+            call = f"{'yield from ' * waits}{callee}({args})"
         owns = has_any(op.attr, frozenset(("shared",)))
         if owns:
             self._lines.append(f"{indent}_c.block.enter({self._bind(op)})")
-        self._lines.append(f"{indent}{results}{'= ' if results else ''}{waits}{callee}({args})")
+        if waits:
+            self._lines.append(f"{indent}_t{self._position}, _c.time = _c.time, {self._here(op).partition(', ')[2]}")
+        self._lines.append(f"{indent}{results}{'= ' if results else ''}{call}")
+        if waits:
+            self._lines.append(f"{indent}_c.time = _t{self._position}")
         if owns:
             self._lines.append(f"{indent}_c.block.leave()")
 
@@ -381,6 +453,7 @@ _WRITERS: dict[str, Callable[[_Writer, Operation, Operation | None, str], None]]
     "elements": _Writer._elements,
     "call": _Writer._call,
     "barrier": _Writer._barrier,
+    **dict.fromkeys((*TILE_OPS - {"elements"}, "tile_get", "tile_set"), _Writer._tile),
 }
 
 _EXPRESSIONS: dict[str, Callable[..., str]] = {
@@ -411,7 +484,7 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "shared_part": lambda w, op, a: f"_c.block.part({a}, {w._bind(op.attr[0])}, {op.attr[1]})",
     "thread_index": lambda w, op: "_c.block.thread",
     "block_index": lambda w, op: "_c.block.number",
-    "shuffle": lambda w, op, x, by: f"yield ({w._bind(op)}, {x}, {by})",
-    "ballot": lambda w, op, x: f"yield ({w._bind(op)}, {x})",
+    "shuffle": lambda w, op, x, by: f"yield ({w._here(op)}, {x}, {by})",
+    "ballot": lambda w, op, x: f"yield ({w._here(op)}, {x})",
     "tid": lambda w, op: f"_c.tid({op.attr[0]}, {op.attr[1]})",
 }
