@@ -24,6 +24,7 @@ from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .messages import ADVICE, WORDS, cast_help, misfit
+from .tiles.tile_regions import detach_views
 from .tiles.tile_regions import read as read_view
 from .values import (
     POISON,
@@ -141,6 +142,7 @@ class Context:
         self.rolled: set[ast.For] = set()  # constant loops that run, as their copies would cost too much
         self.unrolled: set[ast.For] = set()  # of those, the ones whose bodies cannot do without a constant index
         self.component_loops: set[ast.For] = set()  # constant loops whose index selects components
+        self.statement: ast.stmt | None = None  # the innermost that is being lowered
         self.discarded: ast.expr | None = None  # the expression being lowered whose value nothing uses
         self.copies = 0  # made of bodies of loops so far
         self.multiplicity = 1  # of the code being lowered, from loops that are unrolled whatever they cost
@@ -221,6 +223,7 @@ class Context:
 
     def _statement(self, node: ast.stmt) -> bool:
         handler = STATEMENTS.get(type(node))
+        self.statement = node
         try:
             if handler is None:
                 what = WORDS.get(type(node), type(node).__name__)
@@ -241,7 +244,10 @@ class Context:
 
     def rvalue(self, node: ast.expr) -> Front:
         """Lower an expression and load it if it stands for an array element, or part of a tile."""
-        x = self.expr(node)
+        return self.loaded(self.expr(node), node)
+
+    def loaded(self, x: Any, node: ast.AST) -> Any:
+        """Load what stands for an array element, or part of a tile."""
         return self.materialise(x, node) if type(x) in (ElementRef, TileView) else x
 
     def value(self, node: ast.expr, what: str = "") -> Value:
@@ -286,7 +292,7 @@ class Context:
 
     def bindable(self, x: Front, node: ast.AST) -> Any:
         """Return the value of a local after `name = x`."""
-        if isinstance(x, (Value, Static, Closure)):
+        if isinstance(x, (Value, TileView, Static, Closure)):
             return x
         if isinstance(x, FormattedString):
             raise self.error(
@@ -417,7 +423,8 @@ class Context:
         if type(ref) is ElementRef:
             self.store(ref, self.convert(x, ref.type, node, f"`{name}`"), node)
             return
-        if isinstance(x, Value):
+        if isinstance(x, (Value, TileView)):
+            detach_views(self, name, node)
             known = self.local_types.get(name)
             if known is None:
                 self.local_types[name] = (x.type, node)
@@ -429,7 +436,9 @@ class Context:
                     [(f"`{name}` got its type here", known[1])],
                     help=self.started(name, x.type) or _other_name(known[0]),
                 )
-            if isinstance(x.type, FixedArray):
+            if isinstance(x, TileView):
+                x.home = self.b.region
+            elif isinstance(x.type, FixedArray):
                 x = own(self, name, x, node)
         self.env[name] = x
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .tiles.tile_names import TileNames
 
 Names = frozenset[str]
 NONE: Names = frozenset()
@@ -24,13 +28,18 @@ def base_name(node: ast.expr) -> str | None:
 class Liveness:
     """The results: live names after each statement and at the head of each loop, and assigned names per node.
 
-    `changes` gives the arguments that a call assigns; `results` are the locals that the function gives back.
+    `changes` gives the arguments that a call assigns; `results` are the locals that the function gives back. `tiles`
+    gives the locals that may share tiles, once the function has tiles.
     """
 
     def __init__(
-        self, body: Sequence[ast.stmt], changes: Callable[[ast.Call], Sequence[ast.expr]], results: Names = NONE
+        self,
+        body: Sequence[ast.stmt],
+        changes: Callable[[ast.Call], Sequence[ast.expr]],
+        results: Names = NONE,
+        tiles: Callable[[], TileNames | None] = lambda: None,
     ):
-        self.changes, self._results = changes, results
+        self.changes, self._results, self.tiles = changes, results, tiles
         self.changed: dict[ast.Call, Sequence[ast.expr]] = {}  # what calls outside of lambdas assign
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
@@ -45,6 +54,11 @@ class Liveness:
     def writes(self, nodes: Iterable[ast.AST]) -> Names:
         """Locals that the nodes assign, wholly or in part."""
         return NONE.union(*[self._of(node)[1] for node in nodes])
+
+    def changes_within(self, nodes: Sequence[ast.AST]) -> Names:
+        """Locals that the nodes assign or change, through other names for the same tile, too."""
+        tiles = self.tiles()
+        return self.writes(nodes) | tiles.changed(nodes) if tiles else self.writes(nodes)
 
     def reads(self, node: ast.AST | None) -> Names:
         """Locals (and globals) whose value the node may use."""
@@ -66,11 +80,19 @@ class Liveness:
 
     def wanted(self, node: ast.stmt) -> Names:
         """Locals that may be read after the statement."""
+        return self._with_tiles(self.reads_after(node))
+
+    def reads_after(self, node: ast.stmt) -> Names:
+        """Locals that may be read after the statement by their own names."""
         return self.after.get(id(node), NONE) | self._always
 
     def at_head(self, node: ast.stmt) -> Names:
         """Locals that may be read when an iteration of the loop begins."""
-        return self.head.get(id(node), NONE) | self._always
+        return self._with_tiles(self.head.get(id(node), NONE) | self._always)
+
+    def _with_tiles(self, names: Names) -> Names:
+        tiles = self.tiles()
+        return names | tiles.related(names) if tiles else names
 
     # Backward analysis: each method returns what is live before its part.
 

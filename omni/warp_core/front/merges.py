@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir.nodes import Loc, Operation, Region, Value
 from ..ir.ops import OPS
-from ..lang.types import BOOL, Type
+from ..lang.types import BOOL, Tile, Type
 from .context import Context, Exit
 from .values import POISON, Poison, Undefined, flatten, shape_types, spell_shape, unflatten
 
@@ -151,7 +151,8 @@ def conditional(
         settle(exits)
     joined = Join(cx, exits, names(), before, node)
     joined.fill()
-    if len(exits) == 2 and all(map(_is_cheap, regions)):
+    has_tiles = any(isinstance(t, Tile) for t in joined.types)
+    if len(exits) == 2 and all(map(_is_cheap, regions)) and not has_tiles:
         joined.bind(_select(cx, cond, regions))
     else:
         joined.bind(cx.b.emit("if", [cond], regions=tuple(regions), results=joined.types))

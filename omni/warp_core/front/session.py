@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
@@ -22,7 +22,7 @@ from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import FixedArray, Type
-from .calls.inout_arguments import recogniser
+from .calls.inout_arguments import recogniser, resolver
 from .calls.overload_resolution import Match
 from .context import Context, LoweringError, Returned
 from .gradients import custom_gradient_ir
@@ -33,6 +33,8 @@ from .merges import terminate
 from .names import captures_of
 from .statements.iteration import Items, iterate
 from .statements.lvalues import from_memory
+from .tiles.tile_names import TileNames, own_name
+from .tiles.tile_views import whole
 from .values import Closure, Front, Static, TupleValue, UntypedLiteral, flatten, spell_shape
 
 
@@ -105,7 +107,7 @@ class Session:
     def instance(self, cx: Context, head: Function, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function, one of the overloads of `head`, for the argument types of `m`."""
         statics = tuple((n, _static_key(x)) for n, x in m.statics)
-        key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()))
+        key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()), m.tiles)
         if key in self._active:
             chain = " -> ".join([*list(self._active.values())[list(self._active).index(key) :], f.name])
             raise cx.error(
@@ -158,9 +160,11 @@ class Session:
         cx.bindings = m.bindings
         statics = {name: x.obj for name, x in m.statics if isinstance(x, Static)}
         hidden = [local for local, p in m.adjoints.items() if {n: t for n, t, _ in m.values}[p].is_differentiable]
-        returned = [p for p in m.refs if p not in m.elements] + hidden
+        returned = [own_name(p) if p in m.tiles else p for p in m.refs if p not in m.elements] + hidden
         changes = recogniser(func.__globals__, {**cells, **statics})
-        cx.liveness = Liveness(tree.body, changes, frozenset(returned))
+        resolve = resolver(func.__globals__, {**cells, **statics})
+        tiles = cache(lambda: TileNames(tree.body, resolve, m.tiles))
+        cx.liveness = Liveness(tree.body, changes, frozenset(returned), lambda: tiles() if self.in_blocks else None)
         args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
         cx.local_names = frozenset((*cx.liveness.locals, *args, *m.adjoints))
         nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}
@@ -171,6 +175,8 @@ class Session:
             if p in nodes and p not in m.elements:
                 cx.env[p] = value
                 cx.local_types[p] = (value.type, nodes[p])
+            if p in m.tiles:
+                cx.env[own_name(p)], cx.env[p] = value, whole(value, own_name(p))
         for p_name, x in m.statics:
             cx.env[p_name] = _own(cx, x)
         for local, p in m.adjoints.items():

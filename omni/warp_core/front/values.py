@@ -121,6 +121,7 @@ class TileView:
     type: Tile
     strides: tuple[int, ...]
     at: Callable[[list[Value]], list[Value]] | None = None
+    home: Any = None  # the region in which a local is bound to it
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Value
@@ -28,7 +28,8 @@ from ..expressions import local_arrays
 from ..limits import check_type
 from ..messages import method_help
 from ..names import PACKAGE
-from ..statements.lvalues import argument, in_memory
+from ..statements.lvalues import argument, in_memory, tile_argument
+from ..tiles.tile_names import tile_changes
 from ..tiles.tile_regions import elementwise, is_tile
 from ..tiles.tile_views import TAKE_VIEWS, of_expression
 from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, shape_types, spell_front, unflatten
@@ -68,8 +69,9 @@ def _call(cx: Context, node: ast.Call) -> Front:
         return INTRINSICS["static"].lower(cx, Call(node, [], list(node.args)))
     done = Call(node, [], [])
     places = {a for _, a in changed(f.obj, node)} if isinstance(f, Static) else ()
+    tiles = {a for _, a in tile_changes(f.obj, node)} if cx.session.in_blocks and isinstance(f, Static) else set()
     keeps = isinstance(f, Static) and any(f.obj is g for g in _TAKE_PLACES)
-    lowered = _lowered_by(f)
+    lowered = _lowered_by(f, tiles)
     for a in node.args:
         if isinstance(a, ast.Starred):
             items = HANDLERS[ast.Starred](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
@@ -88,10 +90,11 @@ def _call(cx: Context, node: ast.Call) -> Front:
     return dispatch(cx, f, done, node.func)
 
 
-def _lowered_by(f: Front) -> Callable[[Context, ast.expr], Front]:
-    """How the arguments of a call are lowered."""
-    takes_views = isinstance(f, Static) and isinstance(f.obj, Intrinsic) and f.obj in TAKE_VIEWS
-    return of_expression if takes_views else Context.rvalue
+def _lowered_by(f: Front, tiles: Collection[ast.expr]) -> Callable[[Context, ast.expr], Any]:
+    """How the arguments of a call are lowered; `tiles` are those that it changes if they are tiles."""
+    if isinstance(f, Static) and isinstance(f.obj, Intrinsic) and f.obj in TAKE_VIEWS:
+        return of_expression
+    return lambda cx, a: tile_argument(cx, a) if a in tiles else cx.rvalue(a)
 
 
 def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:

@@ -20,8 +20,10 @@ from ..context import Context
 from ..statements.lvalues import Place
 from .overload_resolution import Match
 
+Resolve = Callable[[ast.expr], Any]
 
-def resolver(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
+
+def resolver(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Resolve:
     """Resolve a name, or a name in a module; None if unknown. `bound` come before `globals_`."""
 
     def resolve(f: ast.expr) -> Any:

@@ -30,7 +30,7 @@ from ...lang.types import F32, Packed, Scalar, Type
 from ..context import Context
 from ..expressions.local_arrays import view
 from ..names import captured
-from ..statements.lvalues import Place
+from ..statements.lvalues import Place, TileArgument
 from ..values import Closure, ElementRef, Static, TupleValue, UntypedLiteral, spell_brief, spell_front
 
 
@@ -59,6 +59,7 @@ class Match:
     statics: list[tuple[str, Any]]  # compile-time parameters: name, front value
     refs: dict[str, Place | None] = field(default_factory=dict)  # parameters that the function changes, what is passed
     elements: dict[str, tuple] = field(default_factory=dict)  # those of them passed in memory, see `places.in_memory`
+    tiles: tuple[str, ...] = ()  # those of them that are passed as places of tiles
     adjoints: dict[str, str] = field(default_factory=dict)  # locals that are adjoints of parameters, see `custom`
     tree: ast.FunctionDef | None = None  # the syntax of the body, if it is not as the source has it
 
@@ -78,7 +79,9 @@ def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match
                 if reason:
                     return reason
     for name, pattern, x in given:
-        if isinstance(pattern, Reference):
+        if isinstance(x, TileArgument):
+            m.tiles = (*m.tiles, name)
+        if isinstance(pattern, Reference) or isinstance(x, TileArgument):
             m.refs[name] = x
         if name in types:
             m.values.append((name, types[name], x))
@@ -105,7 +108,8 @@ def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> li
             x = captured(cx, default, c.node)
         else:
             return f"`{name}` is missing"
-        out.append((name, pattern, x if isinstance(pattern, Reference) or not isinstance(x, Place) else x.value))
+        keeps = isinstance(pattern, Reference) or isinstance(x, TileArgument)
+        out.append((name, pattern, x.value if isinstance(x, Place) and not keeps else x))
     return out
 
 
@@ -122,6 +126,8 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
     if pattern is Constant:
         constant = isinstance(x, (Static, UntypedLiteral, Closure, TupleValue)) or (isinstance(x, Value) and x.is_const)
         return "" if constant else f"`{name}` must be a compile-time value"
+    if isinstance(x, TileArgument):
+        x = x.value
     if isinstance(x, (Value, ElementRef)):
         types[name] = passed(x.type, pattern)
         return "" if unify(pattern, types[name], m.bindings) else _misfit(m, name, pattern, x)

@@ -17,7 +17,7 @@ def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
     """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing. Nor does
     assigning a local array, whose memory stays the same.
     """
-    names = (n for n in cx.liveness.writes(nodes) if n not in cx.memory or cx.env.get(n) is not cx.memory[n])
+    names = (n for n in cx.liveness.changes_within(nodes) if n not in cx.memory or cx.env.get(n) is not cx.memory[n])
     return frozenset(n for n in names if _changes(cx, n, nodes))
 
 

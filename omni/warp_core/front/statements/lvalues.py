@@ -17,7 +17,10 @@ from ...lang.types import Type
 from ..context import Context
 from ..expressions.array_indexing import array_type
 from ..expressions.member_access import Step, descend, element, replace, single_steps, store, store_steps
-from ..values import ElementRef, Front, spell_front
+from ..tiles.tile_places import TilePlace, inner_place, write
+from ..tiles.tile_regions import read
+from ..tiles.tile_views import named, of_expression
+from ..values import ElementRef, Front, TileView, spell_front
 
 
 @dataclass
@@ -57,10 +60,12 @@ class Run:
         return Run(self.ref, Step(step.type, picks[0], len(picks), dynamic=self.step.dynamic, picks=picks))
 
 
-def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | ElementRef | Run:
-    """Return the target of a component store: a place in an array, or (local, its value, steps down from it)."""
+def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | ElementRef | Run | TilePlace:
+    """Return the target of a component store: a place in an array or tile, or (local, its value, steps down from it)."""
     if isinstance(target, ast.Name):
-        x = cx.read(target.id, target) if target.id in cx.local_names else None
+        x = named(cx, cx.read(target.id, target), target) if target.id in cx.local_names else None
+        if isinstance(x, TileView):
+            return TilePlace(x)
         if isinstance(x, ElementRef):
             return x.run or x
         if not isinstance(x, Value):
@@ -72,6 +77,8 @@ def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | E
     if not isinstance(target, (ast.Attribute, ast.Subscript)):
         raise cx.error("unsupported", "only locals and array elements can be changed", target)
     base = place_of(cx, target.value)
+    if isinstance(base, TilePlace):
+        return inner_place(cx, base, target)
     t = base.type if not isinstance(base, tuple) else (base[2][-1].type if base[2] else base[1].type)
     if array_type(t):
         if not isinstance(target, ast.Subscript):
@@ -166,6 +173,8 @@ def argument(cx: Context, node: ast.expr) -> Front | Place:
             return Place(x, node)
         return Place(x, node, node.id) if isinstance(x, Value) else x
     found = place_of(cx, node)
+    if isinstance(found, TilePlace):
+        return tile_argument(cx, node)
     if isinstance(found, Run):
         found = found.as_ref()
     if isinstance(found, ElementRef):
@@ -181,6 +190,30 @@ def _is_place(cx: Context, node: ast.expr) -> bool:
     while isinstance(base, (ast.Attribute, ast.Subscript)):
         base = base.value
     return isinstance(base, ast.Name) and isinstance(cx.env.get(base.id), (Value, ElementRef))
+
+
+@dataclass(slots=True)
+class TileArgument(Place):
+    """A tile, or part of one, that the called function may change."""
+
+    view: TileView | None = None
+
+    def put(self, cx: Context, new: Value) -> None:
+        """Assign to it."""
+        assert self.view is not None
+        write(cx, self.view, new, self.node)
+
+    def overlaps(self, other: Place) -> bool:
+        """True if both are, or are parts of, one tile."""
+        return isinstance(other, TileArgument) and self.view.root == other.view.root  # type: ignore[union-attr]
+
+
+def tile_argument(cx: Context, node: ast.expr) -> Front | Place:
+    """An argument that the called function changes if it is a tile: its place, or its value if it has none."""
+    x = of_expression(cx, node)
+    if isinstance(x, TileView) and isinstance(x.root, str):
+        return TileArgument(read(cx, x, node), node, view=x)
+    return cx.materialise(x, node) if isinstance(x, TileView) else x
 
 
 def in_memory(m: Any) -> None:

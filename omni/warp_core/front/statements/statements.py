@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.annotations import type_or_none
@@ -15,7 +16,10 @@ from ..expressions.local_arrays import detached
 from ..expressions.member_access import descend, replace
 from ..expressions.operators import TABLE, binary
 from ..messages import cast_help, misfit
-from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
+from ..tiles import tile_places
+from ..tiles.tile_places import TilePlace
+from ..tiles.tile_regions import is_tile
+from ..values import ElementRef, Front, Static, TileView, TupleValue, UntypedLiteral, spell_front
 from .iteration import items_of
 from .lvalues import Run, place_of, put
 
@@ -29,7 +33,10 @@ def _assign(cx: Context, node: ast.Assign) -> None:
         if tid is not None:
             assign(cx, node.targets[0], tid, node.value)
             return
-    x = cx.rvalue(node.value)
+    is_name = len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    x = cx.expr(node.value)
+    x = tile_places.kept(cx, x, node.value) if is_name else x
+    x = x if is_name and isinstance(x, TileView) else cx.loaded(x, node.value)
     if len(node.targets) > 1 and not isinstance(x, UntypedLiteral):
         x = cx.bindable(x, node.value)
     for target in node.targets:
@@ -81,6 +88,9 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
 
 def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, node: ast.AST) -> None:
     place = place_of(cx, target)
+    if isinstance(place, TilePlace):
+        tile_places.assign(cx, place, x, node, target)
+        return
     if not isinstance(place, tuple):
         value = _fitting(cx, x, place.type, node, target)
         put(cx, place, value, target)
@@ -117,10 +127,16 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
         if isinstance(old, ElementRef):
             _augment_element(cx, old.run or old, node)
             return
+        if is_tile(old):
+            _augment_tile(cx, place_of(cx, node.target), node)
+            return
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
         assign(cx, node.target, new, node)
         return
     place = place_of(cx, node.target)
+    if isinstance(place, TilePlace):
+        _augment_tile(cx, place, node)
+        return
     if not isinstance(place, tuple):
         _augment_element(cx, place, node)
         return
@@ -134,6 +150,13 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
     # the right side may have changed the local itself
     whole = cx.read(name, node.target)
     cx.env[name] = replace(cx, whole, steps, _fitting(cx, new, steps[-1].type, node, node.target), node.target)
+
+
+def _augment_tile(cx: Context, place: Any, node: ast.AugAssign) -> None:
+    def operator(old: Front, x: Front) -> Front:
+        return binary(cx, type(node.op), old, x, node, node.target, node.value)
+
+    tile_places.augment(cx, place, cx.rvalue(node.value), type(node.op), operator, node)
 
 
 def _augment_element(cx: Context, place: ElementRef | Run, node: ast.AugAssign) -> None:

@@ -138,6 +138,28 @@ def read(cx: Context, view: TileView, node: ast.AST) -> Value:
     return tile_map(cx, view.type.shape, node, lambda coordinates: get(cx, tile, at(coordinates)))
 
 
+def detach_views(cx: Context, name: str, node: ast.AST) -> None:
+    """The local `name` will hold another tile: views of the one it holds now get elements of their own.
+
+    A view that other names share a tile with, or that was made outside of this branch or loop, would have to go on
+    changing the old tile. That is refused if the view is still wanted.
+    """
+    tiles = cx.liveness.tiles()
+    if tiles is None or len(tiles.related([name])) < 2:
+        return
+    views = [(n, x) for n, x in cx.env.items() if isinstance(x, TileView) and x.root == name and n != name]
+    wanted = cx.liveness.reads_after(cx.statement) if cx.statement is not None else frozenset()
+    live = [(n, x) for n, x in views if n in wanted]
+    for n, _ in views:
+        del cx.env[n]
+    if len(live) > 1 or any(x.home is not cx.b.region for _, x in live):
+        shown = "`, `".join(n for n, _ in live)
+        text = f"`{name}` cannot hold another tile here, as `{shown}` shows elements of the tile that it holds"
+        raise cx.error("unsupported", text, node, help=f"use another name, or wp.tile_assign({name}, ...)")
+    for n, x in live:
+        cx.env[n] = read(cx, x, node)
+
+
 def uniform_index(cx: Context, x: Any, node: ast.AST, what: str) -> Value:
     """An offset or index of the whole block, as an int32."""
     v = cx.index_value(x, node, what)

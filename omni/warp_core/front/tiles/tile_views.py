@@ -158,6 +158,12 @@ def _check(cx: Context, index: Value, inside: Value, extent: int, axis: int) -> 
 
 def subscript(cx: Context, view: TileView, node: ast.Subscript) -> Value | TileView:
     """`t[...]`: an element, or a view where slices or missing indices leave dimensions."""
+    parts, at = parts_of(cx, view, node)
+    return section(cx, view, parts) if at is None else element(cx, view, at, node)
+
+
+def parts_of(cx: Context, view: TileView, node: ast.Subscript) -> tuple[list[Part], At | None]:
+    """What the indices and slices in brackets select; the coordinates if that is an element."""
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     t = view.type
     if len(nodes) > t.ndim:
@@ -165,8 +171,8 @@ def subscript(cx: Context, view: TileView, node: ast.Subscript) -> Value | TileV
         raise cx.error("index", text, nodes[t.ndim], help="index the element separately: t[i][k]")
     parts = [_part(cx, n, d, t) for d, n in enumerate(nodes)]
     if len(parts) < t.ndim or any(p.count is not None for p in parts):
-        return section(cx, view, parts)
-    return element(cx, view, [_index(cx, p, None) for p in parts], node)
+        return parts, None
+    return parts, [_index(cx, p, None) for p in parts]
 
 
 def _part(cx: Context, node: ast.expr, d: int, t: Tile) -> Part:

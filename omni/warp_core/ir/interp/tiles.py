@@ -74,7 +74,8 @@ def joined(tiles: Sequence[TileValue]) -> TileValue:
     for thread, tile in enumerate(tiles):
         for index, kind, value in tile.updates:
             other, how, given = by_whom.setdefault(index, (thread, kind, value))
-            if other != thread and (how != kind or (kind == _SET and given != value)):
+            clash = given != value if how == kind == _SET else how != kind and {how, kind} != {"add", "sub"}
+            if other != thread and clash:
                 raise Trap(f"threads {other} and {thread} of a block race for element {index} of a tile: {how}, {kind}")
             elements[index] = _updated(first.type, kind, elements[index], value)
     return TileValue(first.type, elements)
