@@ -210,7 +210,7 @@ def called(x: wp.array2d[float], y: wp.array2d[float], rows: wp.array2d[float], 
     doubled(t, 3.0)
     s = through(t[1])
     v = t[2]
-    for i in range(n):
+    for _i in range(n):
         through(v)
     r = own(t[3])
     u = unchanged(t[0], 1.0)
@@ -243,7 +243,7 @@ def test_functions_change_the_tiles_of_their_caller():
 def swapped(x: wp.array2d[float], n: int):
     a, b = wp.tile_load(x[0], 6), wp.tile_load(x[1], 6)
     pair = (a, b)
-    for i in range(n):
+    for _i in range(n):
         a, b = b, a + b
     if n > 2:
         c = pair[0]

@@ -19,7 +19,7 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Struct, Type
+from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Struct, Tile, Type
 from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
@@ -470,4 +470,4 @@ class Context:
 
 
 def _other_name(t: Type) -> str:
-    return "use another name" + ("" if isinstance(t, Array) else f", or convert: `{spell(t)}(...)`")
+    return "use another name" + ("" if isinstance(t, (Array, Tile)) else f", or convert: `{spell(t)}(...)`")

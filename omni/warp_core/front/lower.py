@@ -35,6 +35,7 @@ from .tiles import (  # noqa: F401 - they fill the tables
     tile_making,
     tile_random,
     tile_reductions,
+    tile_updates,
 )
 from .warnings import tell
 

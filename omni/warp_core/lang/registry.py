@@ -29,7 +29,7 @@ _INDEX_MODULE = "omni.warp_core.lib.builtin_index"
 # What intrinsics do, for readers; most processes never load it.
 _DESCRIPTIONS = tuple(
     f"omni.warp_core.lang.intrinsics.{name}_functions"
-    for name in ("general", "access", "block", "operator", "tile", "tile_access", "tile_view")
+    for name in ("general", "access", "block", "operator", "tile", "tile_access", "tile_view", "tile_update")
 )
 _builtins: dict[str, Builtin] = {}
 
@@ -242,7 +242,9 @@ _TILES = (
     "tile untile tile_zeros tile_ones tile_full tile_arange tile_astype tile_map tile_sum tile_reduce tile_min "
     "tile_max tile_argmin tile_argmax tile_dot tile_randi tile_randf tile_from_thread tile_load tile_store "
     "tile_atomic_add tile_load_indexed tile_store_indexed tile_atomic_add_indexed tile_extract tile_view "
-    "tile_transpose tile_broadcast tile_reshape tile_squeeze"
+    "tile_transpose tile_broadcast tile_reshape tile_squeeze tile_empty tile_assign tile_axpy tile_diag_add "
+    "tile_slice_indexed tile_scatter_add tile_scatter_masked tile_add_inplace tile_sub_inplace tile_bit_and_inplace "
+    "tile_bit_or_inplace tile_bit_xor_inplace"
 )
 TILE_BUILTINS = frozenset(_TILES.split())
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads

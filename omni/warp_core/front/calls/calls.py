@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Value
@@ -59,6 +60,8 @@ def handles(*callees: Any) -> Callable[[Handler], Handler]:
     return enter
 
 
+# What is no builtin of the library, and works on elements of tiles as these do.
+_OF_ELEMENTS = (abs, min, max, pow, round, INTRINSICS["where"], INTRINSICS["select"])
 _TAKE_PLACES = (INTRINSICS["load"], INTRINSICS["store"])  # `wp.load(a[i])`: the first argument is not loaded before
 
 
@@ -104,11 +107,11 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     if not isinstance(f, Static):
         raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node, help=method_help(func_node))
     obj = getattr(f.obj, "__wc_intrinsic__", f.obj)
+    if any(map(is_tile, c.args)) and (isinstance(obj, Builtin) or any(obj is g for g in _OF_ELEMENTS)):
+        return elementwise(cx, c.args, c.node, lambda *xs: dispatch(cx, f, replace(c, args=[*xs]), func_node))
     if isinstance(obj, Intrinsic):
         return obj.lower(cx, c)
     if isinstance(obj, Builtin):
-        if any(map(is_tile, c.args)):
-            return elementwise(cx, c.args, c.node, lambda *xs: call_builtin(cx, obj, [*xs], c.kwargs, c.node, c.nodes))
         return call_builtin(cx, obj, c.args, c.kwargs, c.node, c.nodes)
     if isinstance(obj, Prim):
         return _primitive(cx, obj, c)

@@ -20,7 +20,8 @@ from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
 from ..messages import method_help
 from ..names import captured, member
-from ..tiles.tile_views import named, subscript
+from ..tiles.tile_regions import is_tile
+from ..tiles.tile_views import named, subscript, whole
 from ..values import ElementRef, EnumMember, Front, Poison, Static, TileView, TupleValue, UntypedLiteral, spell_front
 from .array_indexing import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
@@ -82,8 +83,8 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
 @lowers(ast.Subscript)
 def _subscript(cx: Context, node: ast.Subscript) -> Front:
     base = named(cx, cx.expr(node.value), node.value)
-    if isinstance(base, TileView):
-        return subscript(cx, base, node)
+    if is_tile(base):
+        return subscript(cx, whole(base), node)  # type: ignore[arg-type]
     if isinstance(base, TupleValue):
         return _tuple_item(cx, base, node)
     if isinstance(base, Static):

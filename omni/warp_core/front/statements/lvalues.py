@@ -61,7 +61,7 @@ class Run:
 
 
 def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | ElementRef | Run | TilePlace:
-    """Return the target of a component store: a place in an array or tile, or (local, its value, steps down from it)."""
+    """Return the target of a component store: a place in an array or a tile, or (local, its value, steps down)."""
     if isinstance(target, ast.Name):
         x = named(cx, cx.read(target.id, target), target) if target.id in cx.local_names else None
         if isinstance(x, TileView):

@@ -21,20 +21,25 @@ from ..context import Context, LoweringError
 from ..expressions.array_indexing import array_type
 from ..names import captured
 from ..values import Front, Static, TileView, TupleValue, spell_front
+from .tile_names import CHANGES
 from .tile_regions import is_tile, uniform_index
 from .tile_views import TAKE_VIEWS
 
 Handler = Callable[[Context, "Arguments"], Front]
 
 
-def tile_function(*names: str, views: bool = False) -> Callable[[Handler], Handler]:
-    """Decorator: the function lowers calls of these functions on tiles; with `views` it gets places of tiles."""
+def tile_function(*names: str, views: bool = False, changes: tuple[str, ...] = ()) -> Callable[[Handler], Handler]:
+    """Decorator: the function lowers calls of these functions on tiles. With `views` it gets places of tiles; `changes`
+    names the parameters for tiles that are changed.
+    """
 
     def enter(fn: Handler) -> Handler:
         for name in names:
             intrinsic(name).lower = lambda cx, c, name=name: fn(cx, Arguments(cx, c, name))
             if views:
                 TAKE_VIEWS.add(intrinsic(name))
+            if changes:
+                CHANGES[name] = changes
         return fn
 
     return enter

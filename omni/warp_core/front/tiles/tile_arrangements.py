@@ -12,8 +12,18 @@ from ...lang.types import Tile
 from ..context import Context
 from ..values import Front, Static, TupleValue
 from .tile_arguments import Arguments, tile_function
-from .tile_regions import At
-from .tile_views import Part, element_index, rearranged, row_major, section, slice_of, whole
+from .tile_regions import At, is_tile, read
+from .tile_views import (
+    Part,
+    check_indexed,
+    element_index,
+    indexed_part,
+    rearranged,
+    row_major,
+    section,
+    slice_of,
+    whole,
+)
 
 
 @tile_function("tile_view", views=True)
@@ -36,6 +46,22 @@ def _tile_view(cx: Context, a: Arguments) -> Front:
         text = f"{a.function}: the shape must have the number of dimensions of {spell(t)}, got {len(sizes)}"
         raise a.error("shape", text, "shape")
     return section(cx, view, [_sized(cx, a, i, n, d, t) for d, (i, n) in enumerate(_padded(cx, items, sizes))])
+
+
+@tile_function("tile_slice_indexed", views=True)
+def _slice_indexed(cx: Context, a: Arguments) -> Front:
+    view, x, where = whole(a.view("t")), a["indices"], a.where("indices")
+    t = view.type
+    items = x.items if isinstance(x, TupleValue) else (x,)
+    if len(items) > t.ndim:
+        raise a.error("shape", f"{a.function}: {len(items)} indices for {spell(t)}", "indices")
+    parts = [_picked(cx, a, i, d, t, where) for d, i in enumerate(items)]
+    check_indexed(cx, parts, t, where)
+    return read(cx, section(cx, view, parts), a.node)
+
+
+def _picked(cx: Context, a: Arguments, x: Front, d: int, t: Tile, node: ast.AST) -> Part:
+    return indexed_part(cx, x, node) if is_tile(x) else _selected(cx, a, x, d, t, node)
 
 
 def _is_none(x: Front) -> bool:

@@ -24,7 +24,7 @@ def filled(cx: Context, a: Arguments, value: Value) -> Value:
     return tile_map(cx, a.shape(), a.node, lambda at: value)
 
 
-@tile_function("tile_zeros")
+@tile_function("tile_zeros", "tile_empty")
 def _zeros(cx: Context, a: Arguments) -> Front:
     t = a.dtype() or F32
     return filled(cx, a, cx.b.zero(t))
@@ -114,6 +114,15 @@ def _bound(cx: Context, a: Arguments, name: str, x: Front, node: Any, t: Scalar)
     return int(v)
 
 
+def convertible(old: Type, new: Type) -> bool:
+    """True if elements differ in their scalar type alone."""
+    if not all(isinstance(element(t), Scalar) for t in (old, new)) or type(old) is not type(new):
+        return False
+    if isinstance(old, Mat):
+        return (old.rows, old.cols) == (new.rows, new.cols)  # type: ignore[attr-defined]
+    return not isinstance(old, Packed) or old.count == new.count  # type: ignore[attr-defined]
+
+
 # -- values of threads ------------------------------------------------------------------------------------------------
 
 
@@ -169,13 +178,7 @@ def _untile(cx: Context, a: Arguments) -> Front:
 @tile_function("tile_astype")
 def _astype(cx: Context, a: Arguments) -> Front:
     tile, t = a.tile("t"), a.dtype() or F32
-    old = tile.type.dtype
-    fits = isinstance(element(t), Scalar) and isinstance(element(old), Scalar)
-    if (
-        not fits
-        or (isinstance(t, Packed) and type(t) is not type(old))
-        or getattr(t, "count", 1) != getattr(old, "count", 1)
-    ):
+    if not convertible(tile.type.dtype, t):
         raise a.error("type-mismatch", f"{a.function}: {spell(tile.type)} cannot be converted to {spell(t)}", "dtype")
     return elementwise(cx, [tile], a.node, lambda x: cx.b.op("cast", x, attr=t))
 

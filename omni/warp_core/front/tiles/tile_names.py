@@ -1,5 +1,6 @@
-"""Which locals of a function may share a tile, and what statements may change: found in the syntax tree, before types are
-known.
+"""Which locals of a function may share a tile, and what statements may change.
+
+Both are found in the syntax tree, before types are known.
 
 `v = t[1]` and `v = wp.tile_view(t, ...)` may make `v` a view of the tile in `t`. Then `v += u` changes `t`, and so does
 `f(v)` if the function `f` changes the tile that it is passed. Loops and branches carry what is changed inside of them.

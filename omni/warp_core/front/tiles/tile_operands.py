@@ -28,9 +28,11 @@ def check_operands(cx: Context, symbol: str, left: Any, right: Any, node: ast.AS
         need = "must be scalar" if kind == "element type" else "must be a scalar type"
         text = f"Cannot {_WORDS[symbol]} {_spelt(left)} by {_spelt(right)}: at least one {kind} {need}"
         raise cx.error("type-mismatch", text, node, help=_shapes(left, right))
-    if symbol not in _WORDS and a is not b and is_tile(left) and is_tile(right):
+    both = is_tile(left) and is_tile(right)
+    if a is not b and ((symbol not in _WORDS and both) or (isinstance(a, Scalar) and isinstance(b, Scalar))):
         text = f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}"
-        help = "elements must have the same dtype: convert with wp.tile_astype(t, dtype)"
+        cast = "tile_astype(t, dtype)" if both else f"{spell(a if is_tile(left) else b)}(...)"
+        help = f"elements must have the same dtype: convert with wp.{cast}"
         raise cx.error("type-mismatch", text, node, help=help)
 
 

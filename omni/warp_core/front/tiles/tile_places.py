@@ -23,7 +23,7 @@ from .tile_views import element as tile_element
 from .tile_views import parts_of, root, section
 
 Operator = Callable[[Front, Front], Front]
-UPDATES = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+UPDATES: dict[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 
 
 @dataclass(slots=True)
@@ -49,6 +49,9 @@ def inner_place(cx: Context, place: TilePlace, target: ast.Subscript | ast.Attri
     if isinstance(target, ast.Attribute):
         raise cx.error("no-member", f"{spell(place.type)} has no member that can be assigned", target)
     parts, at = parts_of(cx, place.view, target)
+    if any(p.indices for p in parts):
+        text = "elements that a tile of indices selects cannot be changed"
+        raise cx.error("unsupported", text, target, help="write t[i] = x for each thread, or wp.tile_scatter_masked")
     return TilePlace(place.view, at) if at is not None else TilePlace(section(cx, place.view, parts))
 
 

@@ -16,21 +16,24 @@ from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Value
 from ...lang.generics import spell
 from ...lang.registry import Intrinsic
-from ...lang.types import U32, Scalar, Tile
+from ...lang.types import I32, U32, Scalar, Tile
 from ..context import Context
 from ..values import ElementRef, Front, TileView
-from .tile_regions import At, get, is_tile, uniform_index
+from .tile_regions import At, get, is_tile, read, uniform_index
 
 TAKE_VIEWS: set[Intrinsic] = set()  # functions that are given tiles as places
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is kept of a dimension: indices first, first + step, …; without a count the one at `first`."""
+    """What is kept of a dimension: indices first, first + step, …; without a count the one at `first`; or those that a
+    tile of `indices` has.
+    """
 
     first: Value | int
     count: int | None = None
     step: int = 1
+    indices: Value | None = None
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -80,12 +83,14 @@ def section(cx: Context, view: TileView, parts: Sequence[Part]) -> TileView:
 
     def at(coordinates: At) -> At:
         rest = iter(coordinates)
-        return [_index(cx, p, rest) for p in parts]
+        return [_index(cx, p, rest, n, d) for d, (p, n) in enumerate(zip(parts, shape))]
 
     return rearranged(view, [n for n, _ in kept], [s for _, s in kept], at)  # type: ignore[misc]
 
 
-def _index(cx: Context, part: Part, coordinates: Any) -> Value:
+def _index(cx: Context, part: Part, coordinates: Any, extent: int = 0, axis: int = 0) -> Value:
+    if part.indices is not None:
+        return _checked(cx, get(cx, part.indices, [next(coordinates)]), extent, axis)
     first = part.first if isinstance(part.first, Value) else cx.b.i32(part.first)
     if part.count is None:
         return first
@@ -134,18 +139,15 @@ def element_index(cx: Context, x: Front, extent: int, node: ast.AST, from_end: b
             text = f"tile index {v.const} is out of bounds for axis {axis} with size {extent}"
             raise cx.error("index", text, node)
         return cx.b.i32(found)
-    b = cx.at(node)
-    counts_back = from_end and not is_non_negative(v, cx.session.counting)
-    at = b.op("from_end", v, b.i32(extent)) if counts_back else v
-    _check(cx, v, b.op("lt", b.op("cast", at, attr=U32), b.const(extent, U32)), extent, axis)
-    return at
+    cx.at(node)
+    return _checked(cx, v, extent, axis, from_end and not is_non_negative(v, cx.session.counting))
 
 
-def _check(cx: Context, index: Value, inside: Value, extent: int, axis: int) -> None:
-    """End the launch with an error unless the index is inside."""
-    if inside.is_const and inside.const:
-        return
+def _checked(cx: Context, index: Value, extent: int, axis: int, from_end: bool = True) -> Value:
+    """An index of a dimension; what is outside ends the launch with an error."""
     b = cx.b
+    at = b.op("from_end", index, b.i32(extent)) if from_end else index
+    inside = b.op("lt", b.op("cast", at, attr=U32), b.const(extent, U32))
     b.push()
     b.terminate("yield")
     fine = b.pop()
@@ -154,12 +156,16 @@ def _check(cx: Context, index: Value, inside: Value, extent: int, axis: int) -> 
     b.op("fail", index, attr=("bounds", told))
     b.terminate("unreachable")
     b.emit("if", [inside], None, (fine, b.pop()))
+    return at
 
 
 def subscript(cx: Context, view: TileView, node: ast.Subscript) -> Value | TileView:
     """`t[...]`: an element, or a view where slices or missing indices leave dimensions."""
     parts, at = parts_of(cx, view, node)
-    return section(cx, view, parts) if at is None else element(cx, view, at, node)
+    if at is not None:
+        return element(cx, view, at, node)
+    found = section(cx, view, parts)
+    return read(cx, found, node) if any(p.indices for p in parts) else found
 
 
 def parts_of(cx: Context, view: TileView, node: ast.Subscript) -> tuple[list[Part], At | None]:
@@ -171,6 +177,7 @@ def parts_of(cx: Context, view: TileView, node: ast.Subscript) -> tuple[list[Par
         raise cx.error("index", text, nodes[t.ndim], help="index the element separately: t[i][k]")
     parts = [_part(cx, n, d, t) for d, n in enumerate(nodes)]
     if len(parts) < t.ndim or any(p.count is not None for p in parts):
+        check_indexed(cx, parts, t, node)
         return parts, None
     return parts, [_index(cx, p, None) for p in parts]
 
@@ -178,7 +185,27 @@ def parts_of(cx: Context, view: TileView, node: ast.Subscript) -> tuple[list[Par
 def _part(cx: Context, node: ast.expr, d: int, t: Tile) -> Part:
     if isinstance(node, ast.Slice):
         return slice_of(cx, constant_slice(cx, node), t.shape[d], t, node)
-    return Part(element_index(cx, cx.rvalue(node), t.shape[d], node, axis=d))
+    x = cx.rvalue(node)
+    if is_tile(x):
+        return indexed_part(cx, x, node)
+    return Part(element_index(cx, x, t.shape[d], node, axis=d))
+
+
+def indexed_part(cx: Context, x: Front, node: ast.AST) -> Part:
+    """The indices that a tile has."""
+    tile = cx.materialise(x, node)
+    if tile.type.ndim != 1 or tile.type.dtype is not I32:
+        text = f"a tile of indices has one dimension and int32 elements, this is {spell(tile.type)}"
+        raise cx.error("type-mismatch", text, node)
+    return Part(0, tile.type.shape[0], 0, tile)
+
+
+def check_indexed(cx: Context, parts: Sequence[Part], t: Tile, node: ast.AST) -> None:
+    """Refuse a tile of indices beside anything but whole axes."""
+    others = [(p, n) for p, n in zip(parts, t.shape) if p.indices is None]
+    if len(others) < len(parts) and (len(others) < len(parts) - 1 or any(p != Part(0, n) for p, n in others)):
+        text = f"a tile of indices into {spell(t)} requires ':' on all other axes"
+        raise cx.error("shape", text, node)
 
 
 def element(cx: Context, view: TileView, at: At, node: ast.AST) -> Value:

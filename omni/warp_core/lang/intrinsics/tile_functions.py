@@ -36,6 +36,30 @@ def tile_zeros(shape: Constant, dtype: Constant = float, storage: Constant = "re
     """
 
 
+def tile_empty(shape: Constant, dtype: Constant = float, storage: Constant = "register") -> Tile:
+    """Tile for elements that are set later. They are zeros.
+
+    Args:
+        shape: its extents, one to four.
+        dtype: the type of an element.
+        storage: "register" or "shared".
+
+    Returns:
+        The tile.
+
+    >>> @wp.kernel
+    ... def number(out: wp.array[int]):
+    ...     i, t = wp.tid()
+    ...     row = wp.tile_empty(4, dtype=int)
+    ...     row[t] = t
+    ...     wp.tile_store(out, row)
+    >>> out = wp.zeros(4, dtype=int)
+    >>> wp.launch_tiled(number, dim=1, inputs=[out], block_dim=4)
+    >>> out.list()
+    [0, 1, 2, 3]
+    """
+
+
 def tile_ones(shape: Constant, dtype: Constant = float, storage: Constant = "register") -> Tile:
     """Tile of ones: 1 in every component, and the quaternion without rotation.
 
