@@ -96,8 +96,40 @@ def compacted(x: wp.array(dtype=int), out: wp.array(dtype=int), n: wp.array(dtyp
     n[i] += 1000 * count[0]
 
 
+@wp.kernel
+def shared_iterations(x: wp.array(dtype=float), n: wp.array(dtype=int)):
+    i, t = wp.tid(), wp.thread_index()
+    s = wp.shared_array(shape=(3, wp.block_dim()), dtype=float)
+    s[0, t] = x[i]
+    for k, j in wp.block_range(2, wp.block_dim()):
+        s[k + 1, j] = s[0, wp.block_dim() - 1 - j] * float(k + 1)
+    for j in wp.block_range(wp.block_dim() - 1, n.shape[0] - n.shape[0], -3):
+        if j & 1 == 0:
+            continue
+        s[2, j] += s[1, j]
+    x[i] = s[2, t] + s[1, 0]
+
+
+@wp.kernel
+def rows(x: wp.array(dtype=float), n: int):
+    """Nothing but shared iterations: blocks need not be whole."""
+    first = wp.block_index() * n
+    for j in wp.block_range(n):
+        x[first + j] += float(j)
+    for j in wp.block_range(n - 1):
+        wp.atomic_add(x, first, x[first + 1 + j])
+
+
 PAIR = wp.types.vector(2, wp.uint32).__wc_type__
-_CASES = ((reverse, 32), (reverse, 7), (shuffled, 64), (voted, 96), (compacted, 64))
+_CASES = (
+    (reverse, 32),
+    (reverse, 7),
+    (shuffled, 64),
+    (voted, 96),
+    (compacted, 64),
+    (shared_iterations, 7),
+    (shared_iterations, 40),
+)
 _PASSES = (PassOptions(), PassOptions(contract=False, inline_limit=0), PassOptions(debug=True))
 
 
@@ -170,7 +202,17 @@ def test_places_in_blocks_that_are_not_whole():
     assert got[1].data == expected[1].data == [64, 36, 100]
 
 
-_KERNELS = (placed, reverse, shuffled, voted, compacted, reaching)
+def test_shared_iterations_in_blocks_that_are_not_whole():
+    fn = lower_kernel(rows, 8)
+    expected = [MemArray(F32, (100,), [float(k * k % 17) for k in range(100)]), 30]
+    got = copy_inputs(expected)
+    interp.run_kernel(fn, expected, 19)
+    Gpu(run(fn)).run(got, 19)
+    assert same(expected[0], got[0])
+    assert expected[0].data[60] == sum(float(k * k % 17) + k - 60.0 for k in range(60, 90))
+
+
+_KERNELS = (placed, reverse, shuffled, voted, compacted, reaching, shared_iterations, rows)
 
 
 @pytest.mark.parametrize("capability", [75, 90, 100, 120])

@@ -49,7 +49,7 @@ from ..joins import PhiJoin
 from ..lane_arithmetic import LaneValue
 from ..target import GpuOptions, Target
 from ..writer import PTR
-from .cuda_blocks import CudaBlocks
+from .cuda_blocks import CudaBlocks, synchronized
 from .cuda_ops import PARTS, CudaAtomics
 
 # Where the fields of `LAUNCH` lie, and its size.
@@ -115,7 +115,9 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)
         self.strided = bool(self.totals.operations or self.cells)
         self.atomics.anywhere = False  # LLVM sees which arrays are the thread's own
+        self.synchronized = synchronized(fn.body)
         self.number = self.grid = ""  # this thread's number in the grid, and the grid's size
+        self.present = str(fn.block_dim)
 
     def emit(self) -> None:
         w = self.w
@@ -132,6 +134,9 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
             self.finish()
             return
         threads = w.inst(f"load i64, ptr {self.field(_THREADS)}, align 8")
+        if self.in_blocks:
+            left = LaneValue(I64, w.inst(f"sub i64 {threads}, {self.counted('ctaid.x')}"))
+            self.present = self.lanes.binary("min", left, LaneValue(I64, self.present)).text
         head, inside, done = w.label("threads"), w.label("thread"), w.label("endthreads")
         entry, following = w.block, w.name()
         self.thread = w.name() if self.strided else self.number
