@@ -141,6 +141,7 @@ class CompileRequest(NamedTuple):
             another way, too.
         gpu: what matters for a GPU only.
         block_dim: how many threads a block has, for kernels that work in blocks.
+        tiled: the number of dimensions of a launch whose last one is a block of threads, 0 for others.
         native: whether native code runs functions of the library that it has, such as queries of meshes, in release
             mode on CPUs.
         serial: on a CPU, whether threads run one after the other, so that each sees what earlier ones wrote.
@@ -160,6 +161,7 @@ class CompileRequest(NamedTuple):
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
     block_dim: int = DEFAULT_BLOCK_DIM
+    tiled: int = 0
     native: bool = True
     serial: bool = False
     fast_math: bool = False
@@ -425,7 +427,7 @@ def _take_built(request: CompileRequest) -> _Built | None:
     """Return the result of `adjoint_facts`, once: a tape that asks for the facts compiles the same adjoint in
     `backward`.
     """
-    if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM:
+    if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM or request.tiled:
         return None
     return _built.get(request.kernel, {}).pop((request.transform, request.adjoint), None)
 
@@ -524,14 +526,18 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
 
 
 def _lowered_for(request: CompileRequest) -> Any:
-    return _lowered(request.kernel, request.transform, request.debug, request.block_dim)
+    return _lowered(request.kernel, request.transform, request.debug, request.block_dim, request.tiled)
 
 
 def _lowered(
-    kernel: Kernel, transforms: Sequence[Transform], debug: bool = False, block_dim: int = DEFAULT_BLOCK_DIM
+    kernel: Kernel,
+    transforms: Sequence[Transform],
+    debug: bool = False,
+    block_dim: int = DEFAULT_BLOCK_DIM,
+    tiled: int = 0,
 ) -> Any:
     """The IR of a kernel after transforms."""
-    fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim), kernel.subject
+    fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim, tiled), kernel.subject
     _refuse_mesh_store(subject, fn)
     for number, transform in enumerate(transforms):
         subject = transform.subject(subject)

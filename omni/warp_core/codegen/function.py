@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
@@ -35,7 +35,7 @@ from .writer import PTR, Writer, literal
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
     "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
-    "thread_index block_index shared shared_part shuffle ballot threads elements"
+    "thread_index block_index block_tid shared shared_part shuffle ballot threads elements"
 )
 
 
@@ -136,6 +136,7 @@ class FunctionEmitter(Control):
         self.tids: Callable[[int, int], LaneValue] | None = None
         self.thread_index: LaneValue | None = None
         self.block_index: LaneValue | None = None
+        self.block_tids: Sequence[LaneValue] = ()  # the indices of the launch that the threads of a block share
         self.run_threads: Callable[[Operation], None] | None = None
         self.run_elements: Callable[[Operation], None] | None = None
         if returns is not None:
@@ -223,7 +224,7 @@ class FunctionEmitter(Control):
     def op_cast(self, op: Operation) -> None:
         t = element(op.attr)
         source = op.args[0].op
-        wraps = source is None or source.code not in ("tid", "thread_index")
+        wraps = source is None or source.code not in ("tid", "block_tid", "thread_index")
         self.one(op, [self.lanes.cast(v, t, wraps) for v in self.get(op.args[0])])
 
     def op_bitcast(self, op: Operation) -> None:
@@ -390,6 +391,9 @@ class FunctionEmitter(Control):
     def op_thread_index(self, op: Operation) -> None:
         assert self.thread_index is not None
         self.one(op, [self.thread_index])
+
+    def op_block_tid(self, op: Operation) -> None:
+        self.one(op, [self.block_tids[op.attr[0]]])
 
     def op_block_index(self, op: Operation) -> None:
         assert self.block_index is not None

@@ -182,7 +182,7 @@ def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callab
     shared: dict[int, dict[Any, ArrayCells]] = {}
 
     def start(block: Block, thread: int) -> Iterator[Any]:
-        own = Grid(here.dims)
+        own = Grid(here.dims, here.is_tiled)
         own.index = indices[block.number * block_dim + thread]
         memory = shared.setdefault(block.number, {})
         own.worker = worker = BlockThread(block, thread, (block_dim, len(indices)), memory, body, own)

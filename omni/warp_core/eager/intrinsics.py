@@ -26,10 +26,10 @@ from .array_view import ArrayCells, LocalCells, counted
 class Grid:
     """The launch that an interpreted kernel belongs to and the thread that runs now."""
 
-    __slots__ = ("dims", "index", "threads", "worker")
+    __slots__ = ("dims", "index", "is_tiled", "threads", "worker")
 
-    def __init__(self, dims: tuple[int, ...]):
-        self.dims, self.threads = dims, math.prod(dims)
+    def __init__(self, dims: tuple[int, ...], is_tiled: bool = False):
+        self.dims, self.threads, self.is_tiled = dims, math.prod(dims), is_tiled
         self.index: tuple[int, ...] = ()
         self.worker: Any = None  # of a kernel that works in blocks: see block_scheduler.py
 
@@ -38,10 +38,14 @@ grid: ContextVar[Grid | None] = ContextVar("grid", default=None)
 
 
 def tid(count: int = 1) -> Any:
-    """The indices of this thread, `count` of them; one index in a launch of several dimensions counts them all."""
+    """The indices of this thread, `count` of them. One index in a launch of several dimensions counts them all, but in
+    a tiled launch fewer indices than it has dimensions are the first.
+    """
     here = grid.get()
     if here is None:
         raise RuntimeError("wp.tid() has a value only inside a kernel")
+    if here.is_tiled and count < len(here.dims):
+        return tuple(map(int32, here.index[:count])) if count > 1 else int32(here.index[0])
     if count == 1:
         if here.threads > 1 << 31:
             raise ValueError(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
+from ..ir.printer import reachable
 from ..lang.errors import CompileError, Diagnostic, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
@@ -40,14 +41,29 @@ from .tiles import (  # noqa: F401 - they fill the tables
 from .warnings import tell
 
 
-def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK_DIM) -> IrFunction:
-    """The IR of a kernel. `block_dim` is how many threads a block has, for kernels that work in blocks.
+def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK_DIM, tiled: int = 0) -> IrFunction:
+    """The IR of a kernel. `block_dim` is how many threads a block has, for kernels that work in blocks. `tiled` is the
+    number of dimensions of a launch whose last one is a block, 0 for others.
 
     Raises:
         CompileError: the kernel has mistakes; the exception has all of them.
         InternalError: the compiler itself failed.
     """
-    return _lower(kernel, None, True, block_dim).function
+    found = _lower(kernel, None, True, block_dim).function
+    if tiled:
+        number_blocks(found, tiled)
+    return found
+
+
+def number_blocks(kernel: IrFunction, ndim: int) -> None:
+    """Turn the indices of a kernel's threads into those of a launch of `ndim` dimensions whose last one is a block.
+    Fewer names than dimensions are those of the first. All but the last index are the same in all threads of a block.
+    """
+    for op in (op for function in reachable([kernel]) for op in function.body.walk()):
+        if op.code == "tid" and op.attr[1] <= ndim:
+            op.attr = op.attr[0], ndim
+            if kernel.block_dim and op.attr[0] < ndim - 1:
+                op.code = "block_tid"
 
 
 def lower_function(function: Function, types: tuple[Type, ...] | None = None) -> IrFunction:

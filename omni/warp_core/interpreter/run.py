@@ -49,7 +49,7 @@ def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any], block_dim: int =
         TypeError, ValueError: an argument is not of its parameter's type.
         Exception: whatever the kernel's Python code raises, at the user's line.
     """
-    here = Grid(dims)
+    here = Grid(dims, kernel.options.get("tiled", 0) == len(dims))
     at_grid, at_components = grid.set(here), typed_components.set(True)
     try:
         values = [_argument(kernel, name, t, x) for x, (name, t) in zip(args, kernel.params)]

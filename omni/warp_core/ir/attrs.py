@@ -23,7 +23,7 @@ FORM: dict[str, str] = {
     **dict.fromkeys(("extract", "insert", "shape", "extent", "break", "continue", "tile_reduce"), "index"),
     **dict.fromkeys(("load", "store"), "path"),
     "atomic": "atomic",
-    "tid": "tid",
+    **dict.fromkeys(("tid", "block_tid"), "tid"),
     "slice": "letters",
     **dict.fromkeys(("array_at", "stash"), "cell"),
     "shared": "extents",

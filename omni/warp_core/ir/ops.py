@@ -19,6 +19,7 @@ Attributes, by operation:
   is_structure         None; the operand is an address, and the result says whether a descriptor may be read there
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
+  block_tid            the same, of a launch whose last dimension is a block: an index that its threads have in common
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
   shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory; a store to one part
                        leaves nothing in others that lie at the same bytes
@@ -109,7 +110,9 @@ MEETINGS = frozenset(("barrier",)) | TILE_OPS
 # What all threads of a block do together.
 COLLECTIVES = WARP_OPS | MEETINGS
 # What only kernels that are launched in blocks can do.
-BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "shared_part", "threads", "tile_get", "tile_set"}
+BLOCK_OPS = COLLECTIVES | {
+    *("thread_index", "block_index", "block_tid", "shared", "shared_part", "threads", "tile_get", "tile_set"),
+}
 
 
 def _need(ok: bool, what: str, *values: Any) -> None:
@@ -459,6 +462,7 @@ _ROWS = [
     Op("is_structure", 1, _is_structure),
     Op("stash", 0, _stash),
     Op("tid", 0, _tid),
+    Op("block_tid", 0, _tid),
     Op("thread_index", 0, _i32),
     Op("block_index", 0, _i32),
     Op("shared", 0, _shared, pure=False),

@@ -142,7 +142,7 @@ class Kernel(Definition):
         self._plans: dict[Any, Any] = {}  # by options; launches/plans.py fills it
         self.overloads: dict[tuple[Type, ...], Kernel] = {}
         self._derived: dict[Transform, Kernel] = {}
-        self._in_order: dict[bool, Kernel] = {}  # by the option `serial`
+        self._variants: dict[tuple[str, Any], Kernel] = {}  # by an option and its value
 
     @property
     def arg_types(self) -> dict[str, Type]:
@@ -199,9 +199,17 @@ class Kernel(Definition):
 
     def with_serial(self, serial: bool) -> Kernel:
         """The kernel with another choice of whether its threads run one after the other."""
-        if serial not in self._in_order:
-            self._in_order.setdefault(serial, KernelVariant(self, serial))
-        return self._in_order[serial]
+        return self._with("serial", serial)
+
+    def for_tiled(self, ndim: int) -> Kernel:
+        """The kernel as launches of so many dimensions run it whose last dimension is a block of threads."""
+        return self._with("tiled", ndim)
+
+    def _with(self, option: str, value: Any) -> Kernel:
+        key = option, value
+        if key not in self._variants:
+            self._variants.setdefault(key, KernelVariant(self, option, value))
+        return self._variants[key]
 
     # -- identity -----------------------------------------------------------------------------------------------
 
@@ -263,11 +271,11 @@ class KernelInstance(_KernelView):
 
 
 class KernelVariant(_KernelView):
-    """A kernel with another value of the option `serial`."""
+    """A kernel with another value of an option."""
 
-    def __init__(self, of: Kernel, serial: bool):
+    def __init__(self, of: Kernel, option: str, value: Any):
         super().__init__(of, of._parameters)
-        self.options = {**of.options, "serial": serial}
+        self.options, self.is_generic = {**of.options, option: value}, of.is_generic
 
 
 class DerivedKernel(_KernelView):

@@ -259,6 +259,8 @@ _INTRINSIC_GROUPS = (
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
 INTRINSICS["tile"] = TypeIntrinsic("tile")
+# What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
+TILE_BUILTINS = frozenset(name for name in INTRINSICS if name.startswith(("block_range", "tile", "untile")))
 LOCAL_ZEROS = Intrinsic("zeros")  # `wp.zeros` in a kernel makes a local array; elsewhere it is a function
 
 

@@ -24,7 +24,7 @@ from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
-from .plans import Options, options_for, plan_for, works_in_blocks
+from .plans import Options, options_for, plan_for, works_in_blocks, works_on_tiles
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -105,6 +105,8 @@ def _launch(
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     _announce(kernel, dim, where)
     kernel, instance = _chosen(kernel, args, serial)
+    if works_on_tiles(instance) and "tiled" not in instance.options:
+        kernel = instance = instance.for_tiled(_tiled(dim, block_dim))
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
@@ -128,6 +130,12 @@ def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None) -> tuple[K
     if serial is None:
         return kernel, instance
     return (instance.with_serial(serial),) * 2
+
+
+def _tiled(dim: Any, block_dim: Any) -> int:
+    """The number of dimensions of a launch whose last one is a block, 0 for others."""
+    is_grid = isinstance(dim, (tuple, list)) and len(dim) > 1
+    return len(dim) if is_grid and dim[-1] == (block_dim or DEFAULT_BLOCK_DIM) else 0
 
 
 def _explains_itself(error: BaseException) -> bool:
@@ -303,7 +311,7 @@ def launch_tiled(
 
     Args:
         kernel: a function decorated with `@wp.kernel`; `wp.tid()` gives an index for each dimension of the grid, and
-            the index of the thread within its block.
+            the index of the thread within its block as one more, if a name is there for it.
         dim: number of blocks, or up to three of them.
         inputs: arguments in the order of the kernel's parameters.
         outputs: the remaining arguments.
@@ -331,7 +339,8 @@ def launch_tiled(
     [100.0, 100.0, 100.0]
     """
     blocks = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-    return launch(kernel, (*blocks, block_dim), inputs, outputs, block_dim=block_dim, **others)
+    dims = *blocks, block_dim
+    return launch(_check_kernel(kernel).for_tiled(len(dims)), dims, inputs, outputs, block_dim=block_dim, **others)
 
 
 def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:

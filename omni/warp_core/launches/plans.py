@@ -32,6 +32,7 @@ from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..lang.registry import BLOCK_BUILTINS, TILE_BUILTINS
 from ..lang.types import Array, Struct, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
@@ -52,6 +53,7 @@ class Options(NamedTuple):
     exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
     device: int = 0  # the number of the device
     block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
+    tiled: int = 0  # the number of dimensions of launches whose last one is a block, 0 for others
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
     serial: bool = False  # whether threads run one after the other
     fast_math: bool = False  # whether divisions may be less exact
@@ -85,7 +87,7 @@ class CaptureSnapshot(NamedTuple):
 
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
-_in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
+_uses: WeakKeyDictionary[Kernel, dict[frozenset[str], bool]] = WeakKeyDictionary()
 _take_bits: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
 _meanings: WeakKeyDictionary[Kernel, CaptureSnapshot] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
@@ -98,7 +100,8 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
     blocks = block_dim if block_dim != DEFAULT_BLOCK_DIM and (device.is_cuda or works_in_blocks(kernel)) else 0
     fast = bool(_told(kernel, "fast_math"))
-    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, fast_math=fast)
+    tiled = kernel.options.get("tiled", 0)
+    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, tiled=tiled, fast_math=fast)
     if device.is_cpu:
         return found._replace(serial=_is_serial(kernel), cpu_target=config.cpu_target)
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
@@ -116,11 +119,21 @@ def _is_serial(kernel: Kernel) -> bool:
     return bool(_told(kernel, "serial") if own is None else own)
 
 
+def works_on_tiles(kernel: Kernel) -> bool:
+    """True if a kernel has work that a block does once, so that it may index blocks."""
+    return _mentions(kernel, TILE_BUILTINS)
+
+
 def works_in_blocks(kernel: Kernel) -> bool:
     """True if the block size may change the results of a kernel."""
-    if kernel not in _in_blocks:
-        _in_blocks[kernel] = content_hash.works_in_blocks(kernel)
-    return _in_blocks[kernel]
+    return _mentions(kernel, BLOCK_BUILTINS)
+
+
+def _mentions(kernel: Kernel, builtins: frozenset[str]) -> bool:
+    known = _uses.setdefault(kernel, {})
+    if builtins not in known:
+        known[builtins] = content_hash.mentions(kernel, builtins)
+    return known[builtins]
 
 
 def may_bitcast_gradients(kernel: Kernel) -> bool:
@@ -150,7 +163,7 @@ def forget_code(kernels: Sequence[Kernel], forget_constants: bool) -> None:
     """Give the code of kernels and of what is derived from them back; and forget what their constants were at first."""
     with lock:
         for kernel in kernels:
-            forget_code([*kernel._derived.values(), *kernel._in_order.values()], False)
+            forget_code([*kernel._derived.values(), *kernel._variants.values()], False)
             kernel._plan = None
             kernel._plans.clear()
             if forget_constants:
@@ -164,7 +177,7 @@ def forget_definitions() -> None:
             kernel._plan = None
             kernel._plans.clear()
         _meanings.clear()
-        _in_blocks.clear()
+        _uses.clear()
         _take_bits.clear()
 
 
@@ -248,6 +261,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
             assemble=options.assemble,
         ),
         block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
+        tiled=options.tiled,
         serial=options.serial,
         fast_math=options.fast_math,
     )

@@ -18,7 +18,7 @@ from ..lang.types import Scalar
 
 _STEPS = 300  # of one question; a bound that takes longer to find is not found
 _DEPTH = 30
-_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "thread_index", "block_index"}
+_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "thread_index", "block_index", "block_tid"}
 
 
 def normalize_indices(function: Function) -> None:

@@ -25,7 +25,20 @@ _CHEAP = (
     ELEMENTWISE
     | COMPARISONS
     | COUNTS
-    | {"select", "cast", "bitcast", "make", "splat", "extract", "insert", "is_null", "tid", "zero", "const"}
+    | {
+        "select",
+        "cast",
+        "bitcast",
+        "make",
+        "splat",
+        "extract",
+        "insert",
+        "is_null",
+        "tid",
+        "block_tid",
+        "zero",
+        "const",
+    }
 )
 _COSTLY_INTEGER = frozenset(("div", "rem", "floordiv"))
 

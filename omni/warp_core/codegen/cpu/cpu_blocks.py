@@ -51,6 +51,7 @@ class Blocks:
             number = w.inst(f"udiv i64 {self.first}, {self.size}")
             k.block_index = LaneValue(I32, w.inst(f"trunc i64 {number} to i32"))
             self.find_row()
+            k.block_tids = self.outer
             k.run_threads, k.run_elements = self.threads, self.elements
             k.thread, k.values, k.mask = self.first, dict(k.params), None
             k.returns = PhiJoin(k, "endblock", [])

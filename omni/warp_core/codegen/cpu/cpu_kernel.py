@@ -109,7 +109,7 @@ def arity(fn: Function) -> int:
     widest, todo, seen = 1, [fn], {fn}
     while todo:
         for op in todo.pop().body.walk():
-            if op.code == "tid":
+            if op.code in ("tid", "block_tid"):
                 widest = max(widest, op.attr[1])
             elif op.code == "call" and op.attr not in seen:
                 seen.add(op.attr)

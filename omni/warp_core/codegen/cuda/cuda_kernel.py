@@ -205,6 +205,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         """The body, for thread `self.thread` of the launch."""
         indices = self.unflattened()
         whole = LaneValue(I32, self.w.inst(f"trunc i64 {self.thread} to i32")) if self.arity > 1 else indices[0]
+        self.block_tids = indices[:-1]
         self.tids = lambda k, count: indices[k] if count == self.arity else whole
         self.values = dict(self.params)
         self.returns = PhiJoin(self, "endbody", [])

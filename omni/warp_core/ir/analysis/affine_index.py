@@ -12,7 +12,7 @@ from ...lang.types import Scalar, Type
 from ..nodes import Function, Operation, Value
 from ..ops import OPS
 
-_OF_THREADS = ("tid", "thread_index", "block_index")
+_OF_THREADS = ("tid", "thread_index", "block_index", "block_tid")
 
 
 class Affine(NamedTuple):

@@ -9,7 +9,7 @@ from ..nodes import Value
 from ..ops import COUNTS
 
 _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
-_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_index"}
+_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_index", "block_tid"}
 
 
 def is_non_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:

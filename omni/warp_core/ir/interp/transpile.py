@@ -486,5 +486,5 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "block_index": lambda w, op: "_c.block.number",
     "shuffle": lambda w, op, x, by: f"yield ({w._here(op)}, {x}, {by})",
     "ballot": lambda w, op, x: f"yield ({w._here(op)}, {x})",
-    "tid": lambda w, op: f"_c.tid({op.attr[0]}, {op.attr[1]})",
+    **dict.fromkeys(("tid", "block_tid"), lambda w, op: f"_c.tid({op.attr[0]}, {op.attr[1]})"),
 }
