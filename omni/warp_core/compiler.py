@@ -280,17 +280,15 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     if reverse is not None:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
-    pipeline, lowering = _stage("passes.pipeline"), _stage("passes.tiles.tile_lowering")
+    pipeline = _stage("passes.pipeline")
     debug = request.debug and not request.transform  # tangents may be what no check lets pass
     native = _native_functions(request)
     stores = _stage("passes.structure_writes").structure_stores(fn)
+    fast = request.fast_math
+    barriers = _stage("passes.barriers")
+    memory = barriers.SHARED_BYTES if request.target.is_gpu else barriers.CPU_SHARED_BYTES
     passes = pipeline.PassOptions(
-        debug,
-        request.contract,
-        native=native,
-        private=_private(request),
-        fast_math=request.fast_math,
-        shared_bytes=lowering.GPU_BYTES if request.target.is_gpu else lowering.CPU_BYTES,
+        debug, request.contract, native=native, private=_private(request), fast_math=fast, shared_bytes=memory
     )
     made["ir"] = fn = pipeline.run(fn, passes, primal)
     _tell_races(request, fn)

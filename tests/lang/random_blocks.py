@@ -14,6 +14,7 @@ def k(x: wp.array(dtype=int), n: int, table: wp.array(dtype=int), out: wp.array(
     i, t, b = wp.tid(), wp.thread_index(), wp.block_index()
     size = wp.block_dim()
     s = wp.shared_array(shape=size, dtype=int)
+    u = wp.shared_array(shape=size, dtype=int)
     own = wp.zeros(shape=4, dtype=int)
     v0, v1, v2 = x[i], t, i * 7 - b
 """
@@ -58,8 +59,9 @@ class Program:
 
     def block(self, indent: str, depth: int, alike: list[str]) -> None:
         """Statements that all threads of a block do alike."""
+        alike = list(alike)
         for _ in range(self.r.randint(2, 4)):
-            kinds = ["each", "meet", "meet", "shuffle"] + (["loop", "branch", "while"] if depth else [])
+            kinds = ["each", "meet", "meet", "share", "shuffle"] + (["loop", "branch", "while"] if depth else [])
             getattr(self, self.r.choice(kinds))(indent, depth, alike)
 
     # -- what each thread does for itself -----------------------------------------------------------------------
@@ -97,6 +99,28 @@ class Program:
             indent, f"{self.local()} = s[(t + {shift}) % size] + s[{self.r.choice(['0', 'size - 1', 'size - 1 - t'])}]"
         )
         self.add(indent, "wp.syncthreads()")
+
+    def share(self, indent: str, depth: int, alike: list[str]) -> None:
+        """Iterations that the threads share; they read what threads left, and threads what they left."""
+        self.fresh += 1
+        name = f"e{self.fresh}"
+        self.add(indent, f"s[t] = {self.value()}")
+        if self.r.random() < 0.5:
+            self.add(indent, f"same = {self.r.choice(alike)} * 3 + 1")
+        else:
+            self.add(indent, "same = n - b")
+        count = self.r.choice(["size", "0, size, 1", "size - 1, -1, -1"])
+        self.add(indent, f"for {name} in wp.block_range({count}):")
+        self.add(indent, f"    mine = s[(size + {name} - {self.r.randrange(2)}) % size] + same * {name}")
+        if self.r.random() < 0.5:
+            self.add(indent, f"    if mine & {self.r.choice([1, 4])} == 0:")
+            self.add(indent, f"        u[{name}] = mine ^ {self.r.choice(alike)}")
+            self.add(indent, "        continue")
+        self.add(indent, f"    for q{self.fresh} in range({name} & 3):")
+        self.add(indent, f"        mine += q{self.fresh} * s[size - 1 - {name}]")
+        self.add(indent, f"    u[{name}] = mine")
+        self.add(indent, f"{self.local()} = u[(t + {self.r.randrange(9)}) % size] + u[{self.r.choice(['0', 't'])}]")
+        alike.append("u[0]")
 
     def shuffle(self, indent: str, depth: int, alike: list[str]) -> None:
         if not self.warps:

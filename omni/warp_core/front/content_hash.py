@@ -22,7 +22,7 @@ from ..lang.custom_gradients import GradientOf
 from ..lang.deep_recursion import with_large_stack
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
-from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic
+from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import Type
 from ..lang.values.value_classes import to_leaves
 
@@ -74,11 +74,6 @@ def changed_names(kernel: Definition, before: list[str], after: list[str]) -> li
 def definitions(kernel: Definition) -> list[Definition]:
     """The kernel (or function) and all functions that it may call, in an order that equal kernels share."""
     return _written(kernel).definitions
-
-
-def works_in_blocks(kernel: Definition) -> bool:
-    """True if the kernel may work in blocks of threads, so that their size matters."""
-    return mentions(kernel, BLOCK_BUILTINS)
 
 
 def mentions(kernel: Definition, builtins: Collection[str]) -> bool:

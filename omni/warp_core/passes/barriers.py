@@ -26,6 +26,7 @@ from .dce import has_effects
 Visitor = Callable[[Operation, list[Operation], bool], None]
 
 SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
+CPU_SHARED_BYTES = 256 * 1024  # what stays in the cache of a core
 MOST_THREADS = 1024  # of a block
 ALIGN = 16  # of each shared array
 
@@ -40,11 +41,11 @@ _OF_ONE_THREAD = frozenset(("tid", "thread_index", "stash"))
 _OF_THREADS = ELEMENT_OPS | WARP_OPS | _OF_ONE_THREAD | {"atomic", "alloca"}
 
 
-def check_blocks(kernel: Function) -> None:
+def check_blocks(kernel: Function, most_bytes: int = SHARED_BYTES) -> None:
     """Raise `PassError` for an inlined `kernel` that threads of a block may not run together. They may diverge before a
-    collective operation, its warps may not be whole, or it may take too much shared memory.
+    collective operation, its warps may not be whole, or it may take more than `most_bytes` of shared memory.
     """
-    _check_memory(kernel)
+    _check_memory(kernel, most_bytes)
     left: list[Operation] = []
 
     def visit(op: Operation, enclosing: list[Operation], split: bool) -> None:
@@ -106,13 +107,13 @@ def _bytes(op: Operation) -> int:
     return -(-op.attr.bytes // ALIGN) * ALIGN
 
 
-def _check_memory(kernel: Function) -> None:
+def _check_memory(kernel: Function, most_bytes: int) -> None:
     total = 0
     for op in kernel.body.ops:
         if op.code == "shared":
             total += _bytes(op)
-            if total > SHARED_BYTES:
-                reason = f"with this, the shared arrays of a block take {total} bytes; {SHARED_BYTES} is the most"
+            if total > most_bytes:
+                reason = f"with this, the shared arrays of a block take {total} bytes; {most_bytes} is the most"
                 raise PassError("too-large", reason, op)
 
 
@@ -170,21 +171,22 @@ class _Elements:
         if around is None:
             if op.code == "elements" and not self.varying.isdisjoint(op.args):
                 reason = f"{_NAMES[op.code]} is shared by all threads of a block, and its count differs between them"
-                raise PassError("divergence", reason, op, help=_OUTSIDE)
+                raise PassError("block-range", reason, op, help=_OUTSIDE)
             return
         name = _NAMES[around.code]
         if op.code in COLLECTIVES:
             reason = f"{_NAMES[op.code]} is done by all threads of a block, and they share the iterations of {name}"
-            raise PassError("divergence", reason, op, [("shared here", around)], f"put it before or behind {name}")
+            raise PassError("block-range", reason, op, [("shared here", around)], f"put it before or behind {name}")
         if op.code in _OF_ONE_THREAD and op.result in self.varying:
             reason = f"the iterations of {name} do not belong to threads: any thread of a block may do one"
-            raise PassError("divergence", reason, op, [("shared here", around)], f"use the index that {name} gives")
+            raise PassError("block-range", reason, op, [("shared here", around)], f"use the index that {name} gives")
         for value in op.args:
             if value in self.varying and self.home(value) is not around and self.users.get(value) != {around}:
-                what = f"`{value.name}`" if value.name else "this"
+                what = f"`{value.name}`" if value.name else "what is used here"
                 reason = f"{what} differs between the threads of a block, and they share the iterations of {name}"
                 notes = [("it is computed here", value.op)] if value.op is not None else []
-                raise PassError("divergence", reason, op, notes, _OUTSIDE)
+                is_tid = value.op is not None and value.op.code == "tid"
+                raise PassError("block-range", reason, op, notes, _OF_BLOCK if is_tid else _OUTSIDE)
 
     def home(self, value: Value) -> Operation | None:
         """The operation that gives each element a value of its own."""
@@ -215,12 +217,14 @@ def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
 
 
 _ALIKE = (
-    "conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays that the "
-    "kernel only reads. Put code that differs between threads into an `if` of its own, before or after it"
+    "conditions and counts on the way to it may depend on constants, arguments, wp.block_index(), shared arrays and "
+    "arrays that the kernel only reads. Put code that differs between threads into an `if` of its own, before or after "
+    "it"
 )
 _OUTSIDE = (
     "use the index of the iteration, arguments, wp.block_index() and shared arrays, which are the same for all threads"
 )
+_OF_BLOCK = "in wp.launch_tiled, wp.tid() gives indices of the block, and that of the thread as the last; see there"
 _STAY = "let all threads come here: instead of returning, put the code of some threads into an `if`"
 
 

@@ -14,7 +14,7 @@ from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function
 from ..ir.printer import reachable
 from .atomic_demotion import demote_atomics
-from .barriers import check_blocks
+from .barriers import CPU_SHARED_BYTES, check_blocks
 from .checks import drop_asserts, insert_checks
 from .dce import dce
 from .fma_contraction import FusionRecord, contract
@@ -24,7 +24,7 @@ from .licm import licm
 from .load_elimination import eliminate_loads
 from .reciprocals import use_reciprocals
 from .simplify import simplify
-from .tiles.tile_lowering import CPU_BYTES, has_tiles, lower_tiles
+from .tiles.tile_lowering import has_tiles, lower_tiles
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class PassOptions:
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
     at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. native:
     functions that native code runs, by name; they stay calls, too. private: among which arrays `demote_atomics` may
-    look for those of one thread. fast_math: divide vectors by numbers with one division. shared_bytes: what a block has
-    for tiles.
+    look for those of one thread. fast_math: divide vectors by numbers with one division. shared_bytes: the most shared
+    memory that a block may take.
     """
 
     debug: bool = False
@@ -45,7 +45,7 @@ class PassOptions:
     native: frozenset[str] = frozenset()
     private: str = "all"
     fast_math: bool = False
-    shared_bytes: int = CPU_BYTES
+    shared_bytes: int = CPU_SHARED_BYTES
 
 
 def _may_fail(callee: Function) -> bool:
@@ -87,7 +87,7 @@ def _optimise(function: Function, options: PassOptions, like: FusionRecord | Non
     drop_asserts(new)
     new = simplify(new)
     if new.block_dim:
-        check_blocks(new)
+        check_blocks(new, options.shared_bytes)
         new = lower_tiles(new, options.private == "all", options.shared_bytes) if has_tiles(new) else new
     if options.fast_math:
         use_reciprocals(new)

@@ -68,7 +68,8 @@ class CudaBlocks(FunctionEmitter):
         count = reduce(partial(self.lanes.binary, "mul"), extents)
         first = w.inst(f"zext i32 {self.lanes.intrinsic('llvm.nvvm.read.ptx.sreg.tid.x', 'i32')} to i64")
         with w.loop(first, count.text, ("elements", "element", "endelements")) as (number, following):
-            left, at = LaneValue(I64, number), []
+            left = LaneValue(I64, number)
+            at: list[LaneValue] = []
             for extent in reversed(extents[1:]):
                 at.insert(0, self.lanes.binary("rem", left, extent))
                 left = self.lanes.binary("div", left, extent)

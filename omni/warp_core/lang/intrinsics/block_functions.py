@@ -84,7 +84,7 @@ def shared_array(shape: Constant, dtype: Constant) -> Array[S]:
     """Array in memory that the threads of a block share. What it holds at first is undefined.
 
     Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop. A
-    function has its own for each call of it. A block has 48 KiB.
+    function has its own for each call of it. A block has 256 KiB on a CPU, and 48 KiB on a GPU.
 
     Args:
         shape: an integer or a tuple of up to four, known when the kernel compiles; `wp.block_dim()` is.

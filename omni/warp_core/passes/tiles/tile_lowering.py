@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Function
 from ...lang.types import Tile
-from ..barriers import SHARED_BYTES
+from ..barriers import CPU_SHARED_BYTES
 from ..dce import dce
 from ..simplify import simplify
 from .divergent_updates import lend_updated_tiles
@@ -13,12 +13,8 @@ from .tile_emission import emit_tiles
 from .tile_expansion import expand_tiles
 from .tile_fusion import fuse_maps
 
-# Shared memory of a block, where tiles lie.
-CPU_BYTES = 256 << 10
-GPU_BYTES = SHARED_BYTES
 
-
-def lower_tiles(kernel: Function, compares: bool = False, limit: int = CPU_BYTES) -> Function:
+def lower_tiles(kernel: Function, compares: bool = False, limit: int = CPU_SHARED_BYTES) -> Function:
     """Return an inlined kernel without tiles.
 
     Args:
