@@ -173,6 +173,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/neighbours.py
 	$(BIN)/python benchmarks/surfaces.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/tiles.py
 	$(BIN)/python benchmarks/volumes.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/values.py
