@@ -1,0 +1,60 @@
+"""Products of matrices that lie in memory of a block of threads.
+
+An iteration computes a column of a strip of rows, with the sums in registers: for each k it loads one element of B and
+the strip's elements of A. Neighbours have neighbouring columns, so on a CPU a row of B is one vector, and an element of
+A is the same for all lanes. Start with `matmul`.
+"""
+
+from __future__ import annotations
+
+from ...lang import prim
+from ...lang.generics import Array, Constant, S, T
+from ...lang.registry import INTRINSICS, builtin
+
+block_range = INTRINSICS["block_range"]
+
+ROWS = 8  # of a strip: eight sums hide the latency of an addition, and fit into 16 registers
+
+
+def strip_rows(rows: int) -> int:
+    """Return how many of a matrix's rows a strip has, so that strips are of one height and few rows stand in two."""
+    strips = -(-rows // ROWS)
+    return -(-rows // strips)
+
+
+@builtin(name="_tile_matmul")
+def matmul(
+    a: Array[S, 2], b: Array[S, 2], out: Array[T, 2], alpha: T, beta: T, shape: Constant, strip: Constant
+) -> None:
+    """Set `out` to alpha * a @ b + beta * out.
+
+    Sums begin with beta * out, and go along k upwards, fused, in the type of a strip. Their result is rounded once.
+
+    Args:
+        a: M x K elements.
+        b: K x N elements.
+        out: M x N elements, not read if beta is 0.
+        alpha: factor of `a`.
+        beta: factor of `out`.
+        shape: M, K, N.
+        strip: a vector type: as many components as `strip_rows` says, of the type in which to sum.
+
+    Derivative: none yet.
+    """
+    m, k, n = shape
+    rows = len(strip())
+    for s, j in block_range((m + rows - 1) // rows, n):
+        sums = strip()
+        scalar = type(sums[0])
+        first = s * rows
+        if beta != T(0.0):
+            for r in range(rows):
+                sums[r] = scalar(beta) * scalar(out[prim.min(first + r, m - 1), j])
+        for q in range(k):
+            x = scalar(b[q, j])
+            for r in range(rows):
+                y = scalar(alpha) * scalar(a[prim.min(first + r, m - 1), q])
+                sums[r] = prim.fma(y, x, sums[r])
+        for r in range(rows):
+            if first + r < m:
+                out[first + r, j] = T(sums[r])
