@@ -75,6 +75,4 @@ def _long_of(order: uint64, like: int64) -> int64:
 
 @builtin(name="_key_of")
 def _double_of(order: uint64, like: float64) -> float64:
-    return prim.bitcast(
-        order ^ prim.select(order < uint64(SIGN_LONG), uint64(ALL_LONG), uint64(SIGN_LONG)), float64
-    )
+    return prim.bitcast(order ^ prim.select(order < uint64(SIGN_LONG), uint64(ALL_LONG), uint64(SIGN_LONG)), float64)

@@ -8,7 +8,7 @@ A is the same for all lanes. Start with `matmul`.
 from __future__ import annotations
 
 from ...lang import prim
-from ...lang.generics import Array, Constant, S, T
+from ...lang.generics import Array, Constant, S, T, U, Vec
 from ...lang.registry import INTRINSICS, builtin
 
 block_range = INTRINSICS["block_range"]
@@ -24,11 +24,11 @@ def strip_rows(rows: int) -> int:
 
 @builtin(name="_tile_matmul")
 def matmul(
-    a: Array[S, 2], b: Array[S, 2], out: Array[T, 2], alpha: T, beta: T, shape: Constant, strip: Constant
+    a: Array[S, 2], b: Array[S, 2], out: Array[T, 2], alpha: U, beta: U, shape: Constant, rows: Constant
 ) -> None:
     """Set `out` to alpha * a @ b + beta * out.
 
-    Sums begin with beta * out, and go along k upwards, fused, in the type of a strip. Their result is rounded once.
+    Sums begin with beta * out, and go along k upwards, fused, in the type of the factors. The result is rounded once.
 
     Args:
         a: M x K elements.
@@ -36,24 +36,22 @@ def matmul(
         out: M x N elements, not read if beta is 0.
         alpha: factor of `a`.
         beta: factor of `out`.
-        shape: M, K, N.
-        strip: a vector type: as many components as `strip_rows` says, of the type in which to sum.
+        shape: M, N.
+        rows: those of a strip, from `strip_rows`.
 
     Derivative: none yet.
     """
-    m, k, n = shape
-    rows = len(strip())
+    m, n = shape
     for s, j in block_range((m + rows - 1) // rows, n):
-        sums = strip()
-        scalar = type(sums[0])
+        sums = Vec[rows, U]()
         first = s * rows
-        if beta != T(0.0):
+        if beta != U(0.0):
             for r in range(rows):
-                sums[r] = scalar(beta) * scalar(out[prim.min(first + r, m - 1), j])
-        for q in range(k):
-            x = scalar(b[q, j])
+                sums[r] = beta * U(out[prim.min(first + r, m - 1), j])
+        for q in range(a.shape[1]):
+            x = U(b[q, j])
             for r in range(rows):
-                y = scalar(alpha) * scalar(a[prim.min(first + r, m - 1), q])
+                y = alpha * U(a[prim.min(first + r, m - 1), q])
                 sums[r] = prim.fma(y, x, sums[r])
         for r in range(rows):
             if first + r < m:

@@ -53,18 +53,17 @@ def merge_runs(
     for i in block_range(n):
         first = i // (2 * length) * (2 * length)
         middle = prim.min(first + length, n)
+        last = prim.min(first + 2 * length, n)
         is_left = i < middle
-        begin = prim.select(is_left, middle, first)
-        low, high = begin, prim.select(is_left, prim.min(middle + length, n), middle)
-        own = orders[i]
-        while low < high:
-            probe = (low + high) // 2
-            other = orders[probe]
-            if other < own or (other == own and not is_left):
-                low = probe + 1
-            else:
-                high = probe
-        place = first + (i - prim.select(is_left, first, middle)) + (low - begin)
+        begin, end = prim.select(is_left, middle, first), prim.select(is_left, last, middle)
+        own, before, step = orders[i], int32(0), int32(length)
+        while step > 0:
+            probe = begin + before + step - 1
+            other = orders[prim.min(probe, n - 1)]
+            is_before = other < own or (other == own and not is_left)
+            before += prim.select(probe < end and is_before, step, 0)
+            step >>= 1
+        place = i + before - prim.select(is_left, 0, length)
         to_orders[place] = own
         to_values[place] = values[i]
 
