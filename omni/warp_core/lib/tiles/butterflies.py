@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from ...lang import prim
 from ...lang.generics import F, M, Mat, Vec
 from ...lang.registry import builtin
 
@@ -42,8 +43,9 @@ def _of_odd(z: Mat[M, 2, F]) -> Mat[M, 2, F]:
         even, odd = z[0], Vec[2, F]()
         for q in range(half):
             turn = (p + 1) * (q + 1) % M
-            even = even + (z[q + 1] + z[M - 1 - q]) * F(_COSINES[M][turn])
-            odd = odd + (z[q + 1] - z[M - 1 - q]) * F(_SINES[M][turn])
+            c, s = F(_COSINES[M][turn]), F(_SINES[M][turn])
+            even = prim.fma(z[q + 1] + z[M - 1 - q], prim.splat(c, Vec[2, F]), even)
+            odd = prim.fma(z[q + 1] - z[M - 1 - q], prim.splat(s, Vec[2, F]), odd)
         y[p + 1] = Vec[2, F](even[0] + odd[1], even[1] - odd[0])
         y[M - 1 - p] = Vec[2, F](even[0] - odd[1], even[1] + odd[0])
     return y

@@ -47,7 +47,7 @@ def table_length(n: int) -> int:
 @builtin(name="_complex_product")
 def complex_product(a: Vec[2, F], b: Vec[2, F]) -> Vec[2, F]:
     """Return the product of two complex numbers."""
-    return Vec[2, F](a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+    return Vec[2, F](prim.fma(a[0], b[0], prim.neg(a[1] * b[1])), prim.fma(a[0], b[1], a[1] * b[0]))
 
 
 @builtin(name="_exchanged")

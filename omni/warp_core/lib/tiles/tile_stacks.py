@@ -29,18 +29,16 @@ def push(
     count: Array[int32],
     value: S,
     has_value: bool,
-    capacity: Constant,
     size: Constant,
     steps: Constant,
 ) -> int32:
     """Push a value of each thread that has one.
 
     Args:
-        data: `capacity` elements.
+        data: memory for all elements that fit.
         count: one number, of elements in the stack.
         value: what the thread pushes.
         has_value: whether it does.
-        capacity: the most elements.
         size: the number of threads of the block.
         steps: those of a scan of so many elements.
 
@@ -55,13 +53,13 @@ def push(
     scan(x, y, size, steps, prim.add)
     sums = y if len(steps) % 2 == 1 else x
     slot = count[0] + sums[thread_index()] - 1
-    if has_value and slot < capacity:
+    if has_value and slot < data.shape[0]:
         data[slot] = value
     else:
         slot = -1
     syncthreads()
     for i in block_range(1):
-        count[i] = prim.min(count[i] + sums[size - 1], capacity)
+        count[i] = prim.min(count[i] + sums[size - 1], data.shape[0])
     return slot
 
 
