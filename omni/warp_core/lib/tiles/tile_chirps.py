@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...lang import prim
 from ...lang.generics import Array, Constant, F, Vec
 from ...lang.registry import INTRINSICS, builtin
+from ...lang.values.scalars import int32
 from .tile_fourier import complex_product, exchanged, factors, fill_root_table, fourier
 from .unit_roots import unit_root
 
@@ -31,6 +32,34 @@ def fill_chirp(chirp: Array[Vec[2, F]], n: Constant) -> None:
         chirp[k] = unit_root(k * k % (2 * n), 2 * n, F(0.0))
 
 
+@builtin(name="_fill_filter")
+def fill_filter(z: Array[Vec[2, F], 2], chirp: Array[Vec[2, F]], n: Constant, length: Constant) -> None:
+    """Set `z` to the conjugate chirp, forwards and backwards from the first element on, with zeros in between."""
+    for k in block_range(length):
+        distance, value = prim.min(k, length - k), Vec[2, F]()
+        if distance < n:
+            value = Vec[2, F](chirp[distance][0], prim.neg(chirp[distance][1]))
+        z[0, k] = value
+
+
+@builtin(name="_fill_row")
+def fill_row(
+    x: Array[Vec[2, F], 2],
+    z: Array[Vec[2, F], 2],
+    row: int32,
+    chirp: Array[Vec[2, F]],
+    n: Constant,
+    length: Constant,
+    inverse: Constant,
+) -> None:
+    """Set `z` to the product of a row of `x` and the chirp, and zeros behind it."""
+    for k in block_range(length):
+        value = Vec[2, F]()
+        if k < n:
+            value = complex_product(exchanged(x[row, k], inverse), chirp[k])
+        z[0, k] = value
+
+
 @builtin(name="_fourier_of_any_length")
 def fourier_of_any_length(
     x: Array[Vec[2, F], 2], n: Constant, length: Constant, parts: Constant, table: Constant, inverse: Constant
@@ -48,27 +77,25 @@ def fourier_of_any_length(
     Derivative: none yet.
     """
     chirp, roots = shared_array(shape=n, dtype=Vec[2, F]), shared_array(shape=table, dtype=Vec[2, F])
-    first, second = (shared_array(shape=(1, length), dtype=Vec[2, F]) for _ in range(2))
+    spectrum = shared_array(shape=length, dtype=Vec[2, F])
     z, w = (shared_array(shape=(1, length), dtype=Vec[2, F]) for _ in range(2))
+    found = w if len(parts) % 2 == 1 else z
     fill_chirp(chirp, n)
     fill_root_table(roots, length, parts)
-    for k in block_range(length):
-        distance, value = prim.min(k, length - k), Vec[2, F]()
-        if distance < n:
-            value = Vec[2, F](chirp[distance][0], prim.neg(chirp[distance][1]))
-        first[0, k] = value
-    fourier(first, second, roots, (1, length), parts, False)
-    spectrum, y, back = (second, w, z) if len(parts) % 2 == 1 else (first, z, w)
-    for row in range(x.shape[0]):
-        for k in block_range(length):
-            value = Vec[2, F]()
-            if k < n:
-                value = complex_product(exchanged(x[row, k], inverse), chirp[k])
-            z[0, k] = value
+    for step in range(2 * x.shape[0] + 1):  # the chirp itself, then each row there and back
+        row = (step - 1) // 2
+        if step == 0:
+            fill_filter(z, chirp, n, length)
+        elif step % 2 == 1:
+            fill_row(x, z, row, chirp, n, length, inverse)
+        else:
+            for k in block_range(length):
+                z[0, k] = exchanged(complex_product(found[0, k], spectrum[k]), True)
         fourier(z, w, roots, (1, length), parts, False)
-        for k in block_range(length):
-            y[0, k] = complex_product(y[0, k], spectrum[0, k])
-        fourier(y, back, roots, (1, length), parts, True)
-        for k in block_range(n):
-            value = complex_product(z[0, k], chirp[k]) * (F(1.0) / F(length))
-            x[row, k] = exchanged(value, inverse)
+        if step == 0:
+            for k in block_range(length):
+                spectrum[k] = found[0, k]
+        elif step % 2 == 0:
+            for k in block_range(n):
+                value = complex_product(exchanged(found[0, k], True), chirp[k]) * (F(1.0) / F(length))
+                x[row, k] = exchanged(value, inverse)
