@@ -31,11 +31,13 @@ from .session import Instance, Session
 from .statements import control_statements, match_statement, statements  # noqa: F401 - they fill the tables
 from .tiles import (  # noqa: F401 - they fill the tables
     tile_access,
+    tile_algorithm_calls,
     tile_arrangements,
     tile_elements,
     tile_making,
     tile_random,
     tile_reductions,
+    tile_stack_calls,
     tile_updates,
 )
 from .warnings import tell

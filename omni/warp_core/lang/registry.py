@@ -29,7 +29,10 @@ _INDEX_MODULE = "omni.warp_core.lib.builtin_index"
 # What intrinsics do, for readers; most processes never load it.
 _DESCRIPTIONS = tuple(
     f"omni.warp_core.lang.intrinsics.{name}_functions"
-    for name in ("general", "access", "block", "operator", "tile", "tile_access", "tile_view", "tile_update")
+    for name in (
+        *("general", "access", "block", "operator", "tile", "tile_access", "tile_view", "tile_update"),
+        "tile_algorithm",
+    )
 )
 _builtins: dict[str, Builtin] = {}
 
@@ -244,9 +247,15 @@ _TILES = (
     "tile_atomic_add tile_load_indexed tile_store_indexed tile_atomic_add_indexed tile_extract tile_view "
     "tile_transpose tile_broadcast tile_reshape tile_squeeze tile_empty tile_assign tile_axpy tile_diag_add "
     "tile_slice_indexed tile_scatter_add tile_scatter_masked tile_add_inplace tile_sub_inplace tile_bit_and_inplace "
-    "tile_bit_or_inplace tile_bit_xor_inplace"
+    "tile_bit_or_inplace tile_bit_xor_inplace "
+    "tile_matmul tile_cholesky tile_cholesky_inplace "
+    "tile_cholesky_solve tile_cholesky_solve_inplace tile_lower_solve tile_lower_solve_inplace tile_upper_solve "
+    "tile_upper_solve_inplace tile_fft tile_ifft tile_scan_inclusive tile_scan_exclusive tile_scan_max_inclusive "
+    "tile_scan_min_inclusive tile_sort tile_stack tile_stack_push tile_stack_pop tile_stack_clear tile_stack_count"
 )
 TILE_BUILTINS = frozenset(_TILES.split())
+# What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
+SHARED_BUILTINS = TILE_BUILTINS | {"block_range"}
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
     "tid printf print where select static constant cast len expect_eq expect_near",
@@ -259,8 +268,6 @@ _INTRINSIC_GROUPS = (
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
 INTRINSICS["tile"] = TypeIntrinsic("tile")
-# What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
-TILE_BUILTINS = frozenset(name for name in INTRINSICS if name.startswith(("block_range", "tile", "untile")))
 LOCAL_ZEROS = Intrinsic("zeros")  # `wp.zeros` in a kernel makes a local array; elsewhere it is a function
 
 

@@ -32,7 +32,7 @@ from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.registry import BLOCK_BUILTINS, TILE_BUILTINS
+from ..lang.registry import BLOCK_BUILTINS, SHARED_BUILTINS
 from ..lang.types import Array, Struct, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
@@ -121,7 +121,7 @@ def _is_serial(kernel: Kernel) -> bool:
 
 def works_on_tiles(kernel: Kernel) -> bool:
     """True if a kernel has work that a block does once, so that it may index blocks."""
-    return _mentions(kernel, TILE_BUILTINS)
+    return _mentions(kernel, SHARED_BUILTINS)
 
 
 def works_in_blocks(kernel: Kernel) -> bool:

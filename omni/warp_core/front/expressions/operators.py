@@ -22,7 +22,7 @@ from ..calls.calls import call_builtin
 from ..context import Context, LoweringError, lowers
 from ..limits import check_bits, check_items
 from ..messages import cast_help, is_none
-from ..tiles.tile_operands import check_operands
+from ..tiles.tile_operands import PRODUCT, check_operands
 from ..tiles.tile_regions import elementwise, is_tile
 from ..values import Front, Static, TupleValue, UntypedLiteral, spell_front
 
@@ -68,6 +68,8 @@ def binary(
     """`left kind right`."""
     row = TABLE[kind]
     if is_tile(left) or is_tile(right):
+        if row.symbol == "@" and is_tile(left) and is_tile(right):
+            return PRODUCT[0](cx, cx.materialise(left, left_node), cx.materialise(right, right_node), node)
         check_operands(cx, row.symbol, left, right, node)
         operands = [left, right]
         return elementwise(cx, operands, node, lambda a, b: binary(cx, kind, a, b, node, left_node, right_node))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...ir.nodes import Value
 from ...lang.generics import spell
 from ...lang.types import Scalar, Tile, Type
 from ..values import UntypedLiteral, spell_front
@@ -13,6 +15,7 @@ from .tile_regions import is_tile
 if TYPE_CHECKING:
     from ..context import Context
 
+PRODUCT: list[Callable[..., Value]] = []  # of matrices; filled by tile_algorithm_calls
 _WORDS = {"*": "multiply", "/": "divide"}
 
 
