@@ -247,20 +247,24 @@ _TILES = (
     "tile_atomic_add tile_load_indexed tile_store_indexed tile_atomic_add_indexed tile_extract tile_view "
     "tile_transpose tile_broadcast tile_reshape tile_squeeze tile_empty tile_assign tile_axpy tile_diag_add "
     "tile_slice_indexed tile_scatter_add tile_scatter_masked tile_add_inplace tile_sub_inplace tile_bit_and_inplace "
-    "tile_bit_or_inplace tile_bit_xor_inplace "
-    "tile_matmul tile_cholesky tile_cholesky_inplace "
-    "tile_cholesky_solve tile_cholesky_solve_inplace tile_lower_solve tile_lower_solve_inplace tile_upper_solve "
-    "tile_upper_solve_inplace tile_fft tile_ifft tile_scan_inclusive tile_scan_exclusive tile_scan_max_inclusive "
-    "tile_scan_min_inclusive tile_sort tile_stack tile_stack_push tile_stack_pop tile_stack_clear tile_stack_count"
+    "tile_bit_or_inplace tile_bit_xor_inplace"
 )
-TILE_BUILTINS = frozenset(_TILES.split())
+_TILE_MATRICES = (
+    "tile_matmul tile_cholesky tile_cholesky_inplace tile_cholesky_solve tile_cholesky_solve_inplace "
+    "tile_lower_solve tile_lower_solve_inplace tile_upper_solve tile_upper_solve_inplace"
+)
+_TILE_SEQUENCES = (
+    "tile_fft tile_ifft tile_sort tile_scan_inclusive tile_scan_exclusive tile_scan_max_inclusive "
+    "tile_scan_min_inclusive tile_stack tile_stack_push tile_stack_pop tile_stack_clear tile_stack_count"
+)
+TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_MATRICES} {_TILE_SEQUENCES}".split())
 # What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
 SHARED_BUILTINS = TILE_BUILTINS | {"block_range"}
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
     "tid printf print where select static constant cast len expect_eq expect_near",
     _BLOCKS,
-    _TILES,
+    *(_TILES, _TILE_MATRICES, _TILE_SEQUENCES),
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",

@@ -1,8 +1,8 @@
 """Fourier transforms of lengths with prime factors beyond 7, in memory of a block of threads.
 
-As 2 k q = k**2 + q**2 - (k - q)**2, a transform is a convolution with a chirp between two products with one (Bluestein,
-"A linear filtering approach to the computation of discrete Fourier transform", 1970). Transforms of a length without
-such factors compute the convolution. Start with `fourier_of_any_length`.
+As 2 k q = k**2 + q**2 - (k - q)**2, a transform is a convolution with a chirp between two products with one. Transforms
+of a length without such factors compute the convolution. See Bluestein, "A linear filtering approach to the computation
+of discrete Fourier transform", 1970. Start with `fourier_of_any_length`.
 """
 
 from __future__ import annotations

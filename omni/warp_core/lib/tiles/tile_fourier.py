@@ -1,7 +1,7 @@
 """Fourier transforms of rows that lie in memory of a block of threads.
 
-Stockham's scheme: a pass for each factor of the length reads the elements in order, combines the transforms of `span`
-elements that the passes before have made, and writes them where the next pass reads in order again. Lengths with
+Stockham's scheme has a pass for each factor of the length. A pass reads the elements in order, and combines transforms
+of `span` elements, which the passes before have made. It writes where the next pass reads in order again. Lengths with
 prime factors beyond 7 go through a convolution (tile_chirps.py). The inverse is the transform with real and imaginary
 parts exchanged. Start with `fourier`.
 """

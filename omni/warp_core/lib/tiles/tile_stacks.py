@@ -74,7 +74,7 @@ def pop(data: Array[S], count: Array[int32], size: Constant) -> tuple[S, int32]:
 
     Returns:
         value: what the thread gets, zero if the stack has no more.
-        slot: where it was, -1 if there is none.
+        slot: where it was, -1 without one.
 
     Derivative: none yet.
     """
