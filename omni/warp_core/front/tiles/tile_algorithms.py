@@ -132,7 +132,7 @@ def sum_type(dtype: Scalar) -> Scalar:
 
 
 def matmul(b: Builder, x: Value, y: Value, out: Value | None, alpha: Value, beta: Value, dtype: Scalar) -> Value:
-    """Alpha * x @ y + beta * out.
+    """Return alpha * x @ y + beta * out.
 
     Args:
         b: what emits the call.

@@ -67,9 +67,9 @@ class Arguments:
             raise cx.error("arguments", f"{self.function}: {e}", c.node, candidates=[told]) from None
         self._given: dict[str, Any] = dict(bound.arguments)
         self._places: dict[str, Place] = {}
-        for key, (x, node) in ((k, x) for k, x in self._given.items() if isinstance(x, tuple)):
+        for key, (x, *node) in self._given.items():
             if isinstance(x, Place):
-                self._places[key], self._given[key] = x, (x.value, node)
+                self._places[key], self._given[key] = x, (x.value, *node)
 
     def given(self, name: str) -> bool:
         """True if the call has this argument."""
