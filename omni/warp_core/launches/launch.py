@@ -104,9 +104,7 @@ def _launch(
             return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     _announce(kernel, dim, where)
-    kernel, instance = _chosen(kernel, args, serial)
-    if works_on_tiles(instance) and "tiled" not in instance.options:
-        kernel = instance = instance.for_tiled(_tiled(dim, block_dim))
+    kernel, instance = _chosen(kernel, args, serial, _tiled(kernel, dim, block_dim))
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
@@ -123,8 +121,9 @@ def _launch(
         raise
 
 
-def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None) -> tuple[Kernel, Kernel]:
+def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None, tiled: int | None) -> tuple[Kernel, Kernel]:
     """The kernel that a launch remembers its plan for, and its instance for the arguments."""
+    kernel = kernel if tiled is None else kernel.for_tiled(tiled)
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
     check_serial(serial)
     if serial is None:
@@ -132,8 +131,12 @@ def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None) -> tuple[K
     return (instance.with_serial(serial),) * 2
 
 
-def _tiled(dim: Any, block_dim: Any) -> int:
-    """The number of dimensions of a launch whose last one is a block, 0 for others."""
+def _tiled(kernel: Kernel, dim: Any, block_dim: Any) -> int | None:
+    """The number of dimensions of a launch whose last one is a block, 0 for others; None where it does not matter, or
+    the kernel knows it.
+    """
+    if not works_on_tiles(kernel) or "tiled" in kernel.options:
+        return None
     is_grid = isinstance(dim, (tuple, list)) and len(dim) > 1
     return len(dim) if is_grid and dim[-1] == (block_dim or DEFAULT_BLOCK_DIM) else 0
 
