@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from .annotations import type_or_none
 from .errors import CompileError
 from .generics import Constant, Reference
 from .kernel import Function
-from .registry import TILE_BUILTINS, Builtin, Intrinsic
+from .registry import Builtin
 
 __all__ = ["ref"]
 
@@ -43,8 +42,6 @@ def changed(callee: Any, call: ast.Call) -> list[tuple[str, ast.expr]]:
     if isinstance(callee, Builtin) and callee.updates:
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "state")]
         return [("state", a) for a in given if isinstance(a, ast.Name)]
-    if isinstance(callee, Intrinsic):
-        return _changed_tiles(callee, call)
     found: dict[str, ast.expr] = {}
     for params in _signatures(callee):
         arguments = _arguments(params, call)
@@ -59,20 +56,6 @@ def changes_arguments(callee: Any) -> bool:
     if isinstance(callee, Builtin) and callee.updates:
         return True
     return any(isinstance(pattern, Reference) for params in _signatures(callee) for _, pattern, _ in params)
-
-
-def _changed_tiles(callee: Intrinsic, call: ast.Call) -> list[tuple[str, ast.expr]]:
-    """(parameter, argument) of the tiles that a call of a function on tiles changes."""
-    places = _tile_places(callee) if callee.name in TILE_BUILTINS else {}
-    given = [(name, call.args[at]) for name, at in places.items() if at < len(call.args)]
-    return [*given, *((k.arg, k.value) for k in call.keywords if k.arg in places)]
-
-
-@cache
-def _tile_places(callee: Intrinsic) -> dict[str, int]:
-    """The parameters of a function on tiles that it changes, with their positions."""
-    parameters = inspect.signature(callee.described).parameters.values()
-    return {p.name: at for at, p in enumerate(parameters) if str(p.annotation).startswith("ref[")}
 
 
 def _signatures(callee: Any) -> Iterator[Sequence[tuple[str, Any, Any]]]:

@@ -15,7 +15,7 @@ from typing import Any
 from ...ir.nodes import Value
 from ...lang.kernel import Function
 from ...lang.ref_params import changed
-from ...lang.registry import Builtin, Intrinsic
+from ...lang.registry import Builtin
 from ..context import Context
 from ..statements.lvalues import Place
 from .overload_resolution import Match
@@ -41,7 +41,7 @@ def recogniser(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callabl
 
     def changes(call: ast.Call) -> list[ast.expr]:
         callee = resolve(call.func)
-        return [a for _, a in changed(callee, call)] if isinstance(callee, (Builtin, Function, Intrinsic)) else []
+        return [a for _, a in changed(callee, call)] if isinstance(callee, (Builtin, Function)) else []
 
     return changes
 
@@ -50,7 +50,8 @@ def write_back(cx: Context, m: Match, new: list[Value], call: ast.AST, what: str
     """Give the places that were passed by reference the values that the function returned for them."""
     places = [(name, x) for name, x in m.refs.items() if name not in m.elements and x is not None]
     for (name, place), value in zip(places, new):
-        check_seen(cx, place, call, what)
+        if place.name and call not in cx.liveness.changed:
+            raise _not_seen(cx, place, call, what)
         if any(place.overlaps(other) for n, other in places if n != name):
             raise cx.error("arguments", f"`{place.name}` is passed twice to parameters that {what} changes", place.node)
         place.put(cx, value)
@@ -63,15 +64,13 @@ def update(cx: Context, builtin: Builtin, call: ast.AST, new: Value) -> None:
         assert isinstance(argument, ast.Name)
         if argument.id in cx.local_names:
             place = Place(new, argument, argument.id)
-            check_seen(cx, place, call, f"`wp.{builtin.name}`")
+            if call not in cx.liveness.changed:
+                raise _not_seen(cx, place, call, f"`wp.{builtin.name}`")
             place.put(cx, new)
 
 
-def check_seen(cx: Context, place: Place, call: ast.AST, what: str) -> None:
-    """Refuse a call that changes a local where `changed` does not see it."""
-    if not place.name or call in cx.liveness.changed:
-        return
-    raise cx.error(
+def _not_seen(cx: Context, place: Place, call: ast.AST, what: str) -> Exception:
+    return cx.error(
         "unsupported",
         f"this call of {what} cannot update `{place.name}`",
         call,

@@ -15,9 +15,17 @@ from ..values import Front, Static, UntypedLiteral
 from . import tile_algorithms
 from .tile_arguments import Arguments, tile_function
 from .tile_operands import PRODUCT
+from .tile_places import write
+from .tile_views import whole
 
 _FLOATS = (F16, BF16, F32, F64)
 _KEYS = (I32, U32, F32, I64, U64, F64)
+
+
+def _put(cx: Context, a: Arguments, name: str, new: Value) -> Static:
+    """Write a tile where the one that is given for a parameter lies."""
+    write(cx, whole(a.view(name)), new, a.node)
+    return Static(None)
 
 
 def _mismatch(a: Arguments, name: str, *tiles: Value) -> LoweringError:
@@ -36,7 +44,7 @@ def _matrix(a: Arguments, name: str) -> Value:
 # -- products ---------------------------------------------------------------------------------------------------------
 
 
-@tile_function("tile_matmul")
+@tile_function("tile_matmul", views=True, changes=("out",))
 def _matmul(cx: Context, a: Arguments) -> Front:
     x, y = _matrix(a, "a"), _matrix(a, "b")
     third = a["out"]
@@ -50,7 +58,7 @@ def _matmul(cx: Context, a: Arguments) -> Front:
     _check_precision(cx, a, x)
     alpha, beta = (_factor(cx, a, name, tile_algorithms.sum_type(dtype)) for name in (given_alpha, "beta"))
     made = tile_algorithms.matmul(cx.at(a.node), x, y, out, alpha, beta, dtype)
-    return made if out is None else a.put("out", made)
+    return made if out is None else _put(cx, a, "out", made)
 
 
 def product(cx: Context, x: Value, y: Value, node: ast.AST) -> Value:
@@ -153,26 +161,30 @@ def _is_lower(a: Arguments) -> bool:
     return mode == "lower"
 
 
-@tile_function("tile_cholesky", "tile_cholesky_inplace")
+@tile_function("tile_cholesky")
+@tile_function("tile_cholesky_inplace", views=True, changes=("A",))
 def _cholesky(cx: Context, a: Arguments) -> Front:
     matrix, lower = _square(a, "A"), _is_lower(a)
     made = tile_algorithms.cholesky(cx.at(a.node), matrix, lower)
-    return a.put("A", made) if a.name.endswith("_inplace") else made
+    return _put(cx, a, "A", made) if a.name.endswith("_inplace") else made
 
 
-@tile_function("tile_cholesky_solve", "tile_cholesky_solve_inplace")
+@tile_function("tile_cholesky_solve")
+@tile_function("tile_cholesky_solve_inplace", views=True, changes=("y",))
 def _cholesky_solve(cx: Context, a: Arguments) -> Front:
     factor, lower = _square(a, "L"), _is_lower(a)
     made = tile_algorithms.cholesky_solve(cx.at(a.node), factor, _sides(a, "y", factor), lower)
-    return a.put("y", made) if a.name.endswith("_inplace") else made
+    return _put(cx, a, "y", made) if a.name.endswith("_inplace") else made
 
 
-@tile_function("tile_lower_solve", "tile_lower_solve_inplace")
+@tile_function("tile_lower_solve")
+@tile_function("tile_lower_solve_inplace", views=True, changes=("y",))
 def _lower_solve(cx: Context, a: Arguments) -> Front:
     return _solve(cx, a, "L", "y", True)
 
 
-@tile_function("tile_upper_solve", "tile_upper_solve_inplace")
+@tile_function("tile_upper_solve")
+@tile_function("tile_upper_solve_inplace", views=True, changes=("z",))
 def _upper_solve(cx: Context, a: Arguments) -> Front:
     return _solve(cx, a, "U", "z", False)
 
@@ -180,19 +192,19 @@ def _upper_solve(cx: Context, a: Arguments) -> Front:
 def _solve(cx: Context, a: Arguments, triangle: str, sides: str, lower: bool) -> Front:
     matrix = _square(a, triangle)
     made = tile_algorithms.solve_triangular(cx.at(a.node), matrix, _sides(a, sides, matrix), lower)
-    return a.put(sides, made) if a.name.endswith("_inplace") else made
+    return _put(cx, a, sides, made) if a.name.endswith("_inplace") else made
 
 
 # -- sequences --------------------------------------------------------------------------------------------------------
 
 
-@tile_function("tile_fft", "tile_ifft")
+@tile_function("tile_fft", "tile_ifft", views=True, changes=("inout",))
 def _fourier(cx: Context, a: Arguments) -> Front:
     tile = a.tile("inout")
     if tile.type.dtype not in (Vec(2, F32), Vec(2, F64)):
         text = f"{a.function} takes tiles of vec2f or vec2d, each a complex number, not {spell(tile.type)}"
         raise a.error("type-mismatch", text, "inout")
-    return a.put("inout", tile_algorithms.fourier(cx.at(a.node), tile, a.name == "tile_ifft"))
+    return _put(cx, a, "inout", tile_algorithms.fourier(cx.at(a.node), tile, a.name == "tile_ifft"))
 
 
 _SCANS = {
@@ -211,7 +223,7 @@ def _scan(cx: Context, a: Arguments) -> Front:
     return tile_algorithms.scan(cx.at(a.node), tile, *_SCANS[a.name])
 
 
-@tile_function("tile_sort")
+@tile_function("tile_sort", views=True, changes=("keys", "values"))
 def _sort(cx: Context, a: Arguments) -> Front:
     keys, values = a.tile("keys"), a.tile("values")
     if keys.type.dtype not in _KEYS:
@@ -220,5 +232,5 @@ def _sort(cx: Context, a: Arguments) -> Front:
     if keys.type.shape != values.type.shape:
         raise _mismatch(a, "values", keys, values)
     first, second = tile_algorithms.sort(cx.at(a.node), keys, values)
-    a.put("keys", first)
-    return a.put("values", second)
+    _put(cx, a, "keys", first)
+    return _put(cx, a, "values", second)

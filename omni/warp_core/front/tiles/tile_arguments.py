@@ -17,11 +17,9 @@ from ...lang.generics import spell
 from ...lang.registry import INTRINSICS, intrinsic
 from ...lang.types import MAX_NDIM, Array, Tile, Type
 from ..calls.calls import Call
-from ..calls.inout_arguments import check_seen
 from ..context import Context, LoweringError
 from ..expressions.array_indexing import array_type
 from ..names import captured
-from ..statements.lvalues import Place
 from ..values import Front, Static, TileView, TupleValue, spell_front
 from .tile_names import CHANGES
 from .tile_regions import is_tile, uniform_index
@@ -66,10 +64,6 @@ class Arguments:
             told = f"wp.{name}{_signature(name)}".partition(" -> ")[0]
             raise cx.error("arguments", f"{self.function}: {e}", c.node, candidates=[told]) from None
         self._given: dict[str, Any] = dict(bound.arguments)
-        self._places: dict[str, Place] = {}
-        for key, (x, *node) in self._given.items():
-            if isinstance(x, Place):
-                self._places[key], self._given[key] = x, (x.value, *node)
 
     def given(self, name: str) -> bool:
         """True if the call has this argument."""
@@ -114,16 +108,6 @@ class Arguments:
             text = f"{self.function} takes an array for `{name}`, not {spell_front(x)}"
             raise self.cx.error("type-mismatch", text, self.where(name))
         return self.value(name), t
-
-    def put(self, name: str, new: Value) -> Static:
-        """Give the variable that was passed for a parameter a new tile."""
-        place = self._places.get(name)
-        if place is None:
-            text = f"{self.function} changes `{name}`, so it takes a variable for it"
-            raise self.error("arguments", text, name, help="assign the tile to a variable first")
-        check_seen(self.cx, place, self.node, self.function)
-        place.put(self.cx, new)
-        return Static(None)
 
     # -- known when the kernel compiles -------------------------------------------------------------------------
 

@@ -5,14 +5,13 @@ documentation only, as in general_functions.py. Their meaning in kernels is in f
 from __future__ import annotations
 
 from ..generics import Constant, F, S, Tile
-from ..ref_params import ref
 from ..values.scalars import int32
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
 def tile_matmul(
-    a: Tile, b: Tile, out: ref[Tile] = None, alpha: F = 1.0, beta: F = 1.0, precision: Constant = "default"
+    a: Tile, b: Tile, out: Tile = None, alpha: F = 1.0, beta: F = 1.0, precision: Constant = "default"
 ) -> Tile:
     """Product of two matrices; `a @ b` is `tile_matmul(a, b)`.
 
@@ -67,7 +66,7 @@ def tile_cholesky(A: Tile, fill_mode: Constant = "lower") -> Tile:
     """
 
 
-def tile_cholesky_inplace(A: ref[Tile], fill_mode: Constant = "lower") -> None:
+def tile_cholesky_inplace(A: Tile, fill_mode: Constant = "lower") -> None:
     """Cholesky factor of a symmetric, positive definite matrix, in place of it. See `wp.tile_cholesky`.
 
     Args:
@@ -112,7 +111,7 @@ def tile_cholesky_solve(L: Tile, y: Tile, fill_mode: Constant = "lower") -> Tile
     """
 
 
-def tile_cholesky_solve_inplace(L: Tile, y: ref[Tile], fill_mode: Constant = "lower") -> None:
+def tile_cholesky_solve_inplace(L: Tile, y: Tile, fill_mode: Constant = "lower") -> None:
     """Solution of `A @ x = y` in place of `y`, given the Cholesky factor of A. See `wp.tile_cholesky_solve`.
 
     Args:
@@ -156,7 +155,7 @@ def tile_lower_solve(L: Tile, y: Tile) -> Tile:
     """
 
 
-def tile_lower_solve_inplace(L: Tile, y: ref[Tile]) -> None:
+def tile_lower_solve_inplace(L: Tile, y: Tile) -> None:
     """Solution of `L @ z = y` in place of `y`, for a lower triangular matrix. See `wp.tile_lower_solve`.
 
     Args:
@@ -199,7 +198,7 @@ def tile_upper_solve(U: Tile, z: Tile) -> Tile:
     """
 
 
-def tile_upper_solve_inplace(U: Tile, z: ref[Tile]) -> None:
+def tile_upper_solve_inplace(U: Tile, z: Tile) -> None:
     """Solution of `U @ x = z` in place of `z`, for an upper triangular matrix. See `wp.tile_upper_solve`.
 
     Args:
@@ -223,7 +222,7 @@ def tile_upper_solve_inplace(U: Tile, z: ref[Tile]) -> None:
 # -- sequences --------------------------------------------------------------------------------------------------------
 
 
-def tile_fft(inout: ref[Tile]) -> None:
+def tile_fft(inout: Tile) -> None:
     """Fourier transform along the last axis, in place. It is not divided by anything.
 
     Any length will do. Lengths whose prime factors are 2, 3, 5 and 7 take less time than others.
@@ -245,7 +244,7 @@ def tile_fft(inout: ref[Tile]) -> None:
     """
 
 
-def tile_ifft(inout: ref[Tile]) -> None:
+def tile_ifft(inout: Tile) -> None:
     """Inverse Fourier transform along the last axis, in place. It is not divided by the length. See `wp.tile_fft`.
 
     Args:
@@ -351,7 +350,7 @@ def tile_scan_min_inclusive(a: Tile) -> Tile:
     """
 
 
-def tile_sort(keys: ref[Tile], values: ref[Tile]) -> None:
+def tile_sort(keys: Tile, values: Tile) -> None:
     """Sort keys in ascending order, in place, and values with them. Equal keys keep their order.
 
     Floats go from -infinity to infinity, with -0.0 before 0.0, a NaN whose sign bit is set before all numbers and any
