@@ -92,3 +92,38 @@ def test_a_copy_keeps_the_numbers_of_before():
     kept, found = same_in_all_blocks(keep, (given, 0 * given), (wp.vec2f,) * 2)
     np.testing.assert_array_equal(kept, given)
     check(found, given, False, np.float32)
+
+
+def test_a_view_and_a_tile_of_a_loop_are_transformed_in_place():
+    @wp.kernel
+    def middle(x: wp.array2d(dtype=wp.vec2d), times: int):
+        rows = wp.tile_load(x, (3, 6))
+        for _k in range(times):
+            wp.tile_fft(rows[1])
+        if times > 1:
+            wp.tile_ifft(rows[2])
+        wp.tile_store(x, rows)
+
+    given = numbers((3, 6), np.float64)
+    x = wp.array(given, dtype=wp.vec2d)
+    wp.launch_tiled(middle, dim=1, inputs=[x, 3], block_dim=32)
+    z = as_complex(given)
+    want = [z[0], np.fft.fft(np.fft.fft(np.fft.fft(z[1]))), 6 * np.fft.ifft(z[2])]
+    np.testing.assert_allclose(as_complex(x.numpy()), want, atol=1e-11)
+
+
+@wp.func
+def spectrum(row: wp.tile[wp.vec2d, 6]):
+    wp.tile_fft(row)
+
+
+def test_a_function_transforms_the_tile_of_its_caller():
+    @wp.kernel
+    def transform(x: wp.array(dtype=wp.vec2d)):
+        row = wp.tile_load(x, 6)
+        spectrum(row)
+        wp.tile_store(x, row)
+
+    given = numbers((6,), np.float64)
+    (found,) = same_in_all_blocks(transform, (given,), (wp.vec2d,))
+    check(found, given, False, np.float64)
