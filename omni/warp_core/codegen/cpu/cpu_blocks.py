@@ -105,8 +105,14 @@ class Blocks:
     def elements(self, op: Operation) -> None:
         """Run a region for the elements of a grid, those of a row as lanes."""
         known = self.kernel.values
-        self.grid(op, [self.kernel.lanes.cast(self.kernel.get(a)[0], I64) for a in op.args], [])
+        self.grid(op, [self.extent(a) for a in op.args], [])
         self.after(known)
+
+    def extent(self, count: Value) -> LaneValue:
+        """Return an extent of a grid. A constant stays a literal: it says whether the last group of a row is full."""
+        if count.is_const:
+            return LaneValue(I64, str(count.const))
+        return self.kernel.lanes.cast(self.kernel.get(count)[0], I64)
 
     def grid(self, op: Operation, extents: list[LaneValue], outer: list[LaneValue]) -> None:
         """The elements whose first coordinates are `outer`; `extents` are those of the others."""
