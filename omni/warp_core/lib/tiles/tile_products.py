@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...lang import prim
 from ...lang.generics import Array, Constant, S, T, U, Vec
 from ...lang.registry import INTRINSICS, builtin
+from ...lang.values.scalars import int32
 
 block_range = INTRINSICS["block_range"]
 
@@ -20,6 +21,12 @@ def strip_rows(rows: int) -> int:
     """Return how many of a matrix's rows a strip has, so that strips are of one height and few rows stand in two."""
     strips = -(-rows // ROWS)
     return -(-rows // strips)
+
+
+@builtin(name="_row_of_strip")
+def row(i: int32, m: Constant, rows: Constant) -> int32:
+    """Return row `i`, or the last one for a row of the last strip that is not there."""
+    return i if m % rows == 0 else prim.min(i, m - 1)
 
 
 @builtin(name="_tile_matmul")
@@ -44,15 +51,14 @@ def matmul(
     m, n = shape
     for s, j in block_range((m + rows - 1) // rows, n):
         sums = Vec[rows, U]()
-        first = s * rows
         if beta != U(0.0):
             for r in range(rows):
-                sums[r] = beta * U(out[prim.min(first + r, m - 1), j])
+                sums[r] = beta * U(out[row(s * rows + r, m, rows), j])
         for q in range(a.shape[1]):
             x = U(b[q, j])
             for r in range(rows):
-                y = alpha * U(a[prim.min(first + r, m - 1), q])
+                y = alpha * U(a[row(s * rows + r, m, rows), q])
                 sums[r] = prim.fma(y, x, sums[r])
         for r in range(rows):
-            if first + r < m:
-                out[first + r, j] = T(sums[r])
+            if m % rows == 0 or s * rows + r < m:
+                out[s * rows + r, j] = T(sums[r])
