@@ -366,7 +366,9 @@ def _widened(b: Builder, count: Operation) -> Value:
 
 
 def _fold_is_null(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
-    return b.bool(False) if isinstance(args[0].type, FixedArray) else None
+    if isinstance(args[0].type, FixedArray):
+        return b.bool(False)
+    return b.bool(True) if args[0].op is not None and args[0].op.code == "zero" else None
 
 
 def _fold_slice(b: Builder, args: Sequence[Value], attr: str | None) -> Value | None:

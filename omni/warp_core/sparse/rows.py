@@ -1,7 +1,7 @@
 """Kernel functions that walk, search and sort the rows of a matrix. Start with `row_end`."""
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type, no-redef"
+# mypy: disable-error-code="valid-type"
 
 from typing import Any
 
@@ -41,18 +41,12 @@ def find_column(columns: array1d(dtype=int), start: int, end: int, column: int) 
 
 
 @func
-def bsr_block_index(row: int, col: int, bsr_offsets: array1d(dtype=int), bsr_columns: array1d(dtype=int)) -> int:
-    """Return the index of the block at a row and a column of a compact matrix, or -1."""
-    return find_column(bsr_columns, bsr_offsets[row], bsr_offsets[row + 1], col)
-
-
-@func
-def bsr_block_index(  # noqa: F811 (an overload)
+def bsr_block_index(
     row: int,
     col: int,
     bsr_offsets: array1d(dtype=int),
     bsr_columns: array1d(dtype=int),
-    bsr_row_counts: array1d(dtype=int),
+    bsr_row_counts: array1d(dtype=int) = None,
 ) -> int:
     """Return the index of the block at a row and a column of a matrix, or -1 for a block that is not stored.
 
@@ -83,13 +77,9 @@ def row_of(offsets: array1d(dtype=int), row_count: int, block: int) -> int:
 
 
 @func
-def bsr_row_index(offsets: array1d(dtype=int), row_count: int, block_index: int) -> int:
-    """Return the row of a block of a compact matrix, or -1."""
-    return row_of(offsets, row_count, block_index)
-
-
-@func
-def bsr_row_index(offsets: array1d(dtype=int), row_count: int, block_index: int, row_counts: array1d(dtype=int)) -> int:  # noqa: F811
+def bsr_row_index(
+    offsets: array1d(dtype=int), row_count: int, block_index: int, row_counts: array1d(dtype=int) = None
+) -> int:
     """Return the row of a block of a matrix, or -1 if no row has it.
 
     Args:

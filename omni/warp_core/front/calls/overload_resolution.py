@@ -26,7 +26,7 @@ from ...lang.generics import (
     substitute,
     unify,
 )
-from ...lang.types import F32, Packed, Scalar, Type
+from ...lang.types import F32, Array, Packed, Scalar, Type
 from ..context import Context
 from ..expressions.local_arrays import view
 from ..names import captured
@@ -71,8 +71,8 @@ def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match
         return given
     m = Match(0, {}, [], [])
     types: dict[str, Type] = {}
-    # typed arguments decide the type variables, then decimal literals, then integers
-    for pass_ in range(3):
+    # typed arguments decide the type variables, then decimal literals, then integers; None takes the type that is left
+    for pass_ in range(4):
         for name, pattern, x in given:
             if _pass_of(x) == pass_:
                 reason = _fit(m, types, name, pattern, x)
@@ -116,7 +116,11 @@ def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> li
 def _pass_of(x: Any) -> int:
     if isinstance(x, UntypedLiteral):
         return 2 if isinstance(x.value, int) else 1
-    return 0
+    return 3 if _is_none(x) else 0
+
+
+def _is_none(x: Any) -> bool:
+    return isinstance(x, Static) and x.obj is None
 
 
 def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> str:
@@ -135,6 +139,8 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
         return _fit_literal(m, types, name, pattern, x)
     if pattern is AnyType and isinstance(x, (Static, Closure, TupleValue)):
         return ""
+    if _is_none(x):
+        return _fit_none(m, types, name, pattern, x)
     return _misfit(m, name, pattern, x)
 
 
@@ -152,6 +158,18 @@ def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
     among = wanted.among if isinstance(wanted, TypeVar) else ()
     takes = f"one of {', '.join(map(spell, among))}" if among else spell_pattern(wanted)
     return f"`{name}` takes {takes}, not {spell_front(x)}"
+
+
+def _fit_none(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Static) -> str:
+    """None is the null array of a parameter that takes arrays of one type, as for kernels."""
+    t = substitute(pattern, m.bindings)
+    if isinstance(t, Pattern) and t.head == "Array":
+        return f"`{name}` takes {spell_pattern(t)}, and None does not say which elements"
+    if not isinstance(t, Array):
+        return _misfit(m, name, pattern, x)
+    m.score += 1  # a form without the parameter fits better
+    types[name] = t
+    return ""
 
 
 def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: UntypedLiteral) -> str:
@@ -213,5 +231,10 @@ def adapt_values(cx: Context, m: Match, c: Call) -> list[Value]:
     for _, t, x in m.values:
         x = x.value if isinstance(x, Place) else x
         node = next((n for a, n in zip(c.args, c.nodes) if a is x), c.node)
-        out.append(cx.literal(x, t, node) if isinstance(x, UntypedLiteral) else view(cx, cx.materialise(x, node), t))
+        if isinstance(x, UntypedLiteral):
+            out.append(cx.literal(x, t, node))
+        elif _is_none(x):
+            out.append(cx.at(node).zero(t))
+        else:
+            out.append(view(cx, cx.materialise(x, node), t))
     return out
