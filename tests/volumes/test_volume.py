@@ -568,3 +568,10 @@ def test_what_is_no_file_is_told(tmp_path):
             wp.Volume.load_from_nvdb(wrong)
     with pytest.raises(FileNotFoundError, match=r"lacking.there\.nvdb'"):
         wp.Volume.load_from_nvdb(path).save_to_nvdb(tmp_path / "lacking" / "there.nvdb")
+
+
+def test_a_name_of_an_openvdb_file_is_refused(tmp_path):
+    for name in ("fog.vdb", "FOG.VDB"):
+        with pytest.raises(ValueError, match=rf"{name}: .* NanoVDB; write .*{name[:3]}\.nvdb$"):
+            wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0).save_to_nvdb(tmp_path / name)
+        assert not (tmp_path / name).exists()

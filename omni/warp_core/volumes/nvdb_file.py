@@ -145,11 +145,15 @@ def write_grids(path: str | os.PathLike[str], buffers: Sequence[np.ndarray], cod
         codec: "none", "zip" or "blosc".
 
     Raises:
-        ValueError: If the codec is unknown, or one of `buffers` is no grid buffer.
+        ValueError: If the codec is unknown, the path that of a `.vdb` file, or one of `buffers` is no grid buffer.
         OSError: If the file cannot be written.
     """
     if codec not in CODECS:
         raise ValueError(f"codec {codec!r} is unknown; choose one of {', '.join(map(repr, CODECS))}")
+    base, extension = os.path.splitext(os.fsdecode(path))
+    if extension.lower() == ".vdb":
+        text = "programs read a file that ends in .vdb as OpenVDB, and this one would be NanoVDB"
+        raise ValueError(f"{os.fsdecode(path)}: {text}; write {base}.nvdb")
     grids = [_checked_buffer(buffer, number) for number, buffer in enumerate(buffers)]
     with Unfinished(os.fspath(path)) as unfinished:
         with open(unfinished.path, "xb") as file:

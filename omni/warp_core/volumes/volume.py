@@ -216,12 +216,12 @@ class Volume(Structure):
         """Write the volume to a NanoVDB file, whole or not at all.
 
         Args:
-            path: the file; an existing one is replaced.
+            path: the file, such as "fog.nvdb"; an existing one is replaced.
             codec: "none", "zip", which gives small files, or "blosc", whose files are read fast.
 
         Raises:
             OSError: If the file cannot be written.
-            ValueError: If the codec is unknown.
+            ValueError: If the codec is unknown, or the path ends in ".vdb", as files of OpenVDB do.
 
         >>> import os, tempfile
         >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
