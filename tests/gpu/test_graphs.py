@@ -6,6 +6,7 @@ import threading
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.dispatch.capture import _later
 
 
 @wp.kernel
@@ -386,6 +387,23 @@ def test_graphs_and_devices(gpu):
     with pytest.raises(RuntimeError, match="no part of a graph of the CPU"), wp.ScopedCapture("cpu"):
         command.launch()
     assert x.list() == [0.0]
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_garbage_waits_for_the_end_of_captures_of_others(gpu, is_shared):
+    x, garbage = wp.zeros(1, dtype=float), wp.zeros(1000, dtype=float)
+    native, handles = wp._native.cuda, (gpu.context, gpu.stream.cuda_stream)
+    native.begin_capture(*handles, wp.CaptureMode.RELAXED)
+    if is_shared:
+        with wp.ScopedCapture(external=True):
+            wp.launch(add, dim=1, inputs=[x, 1.0])
+            del garbage
+    else:
+        del garbage
+    assert _later.get(gpu)
+    native.end_capture(*handles, drop=True)  # raises if work outside of the capture has ended it
+    del x
+    assert not _later.get(gpu)
 
 
 def test_captures_of_others(gpu):

@@ -56,6 +56,7 @@ def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
             if last or capture.active():
                 raise MemoryError(_no_room(device, nbytes)) from None
         gc.collect()
+        capture.catch_up(device)
         device.synchronize()
     raise AssertionError
 

@@ -200,16 +200,32 @@ def end_exclusive(device: Any) -> None:
     """End `begin_exclusive`, and do what has waited."""
     with _lock:
         _busy[device] -= 1
-        ready = [] if _busy[device] else _later.pop(device, [])
+    catch_up(device)
+
+
+def run_when_idle(device: Any, work: Callable[[], None]) -> None:
+    """Do something on the null stream of a GPU, at once unless some thread or another library captures there."""
+    with _lock:
+        _later.setdefault(device, []).append(work)
+    catch_up(device)
+
+
+def catch_up(device: Any) -> None:
+    """Do what has waited, if nothing captures any more. Captures of other libraries end unseen, so each call looks."""
+    if _is_captured(device):
+        return
+    with _lock:
+        ready = [] if _busy.get(device) else _later.pop(device, [])
     for work in ready:
         work()
 
 
-def run_when_idle(device: Any, work: Callable[[], None]) -> None:
-    """Do something on the null stream of a GPU, at once unless some thread captures there."""
-    with _lock:
-        waits = bool(_busy.get(device))
-        if waits:
-            _later.setdefault(device, []).append(work)
-    if not waits:
-        work()
+def _is_captured(device: Any) -> bool:
+    """True while a stream that the null stream follows is captured. To ask leaves the capture alone; work ends it."""
+    try:
+        _native.cuda.capturing(device.context, 0)
+    except _native.cuda.Error as why:
+        if "STREAM_CAPTURE_IMPLICIT" in str(why):
+            return True
+        raise
+    return False
