@@ -129,30 +129,66 @@ function rangeOf(port: Port, value: number): [number, number] {
   return [port.min ?? (value < 0 ? -reach : 0), port.max ?? reach];
 }
 
+interface Draft {
+  /** What the control shows: the text being entered, or the one of the document. */
+  text: string;
+  enter: (text: string) => void;
+  /** Ends the entry, and returns its text if it is another one than that of the document. */
+  finish: () => string | null;
+  /** Shows the text of the document again. */
+  drop: () => void;
+}
+
+/** The text of a control. Documents that arrive while the user enters one leave it alone. */
+function useDraft(given: string, port: Port): Draft {
+  const [draft, setDraft] = useState<string | null>(null);
+  const entered = useRef<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new document ends a draft that was sent
+  useEffect(() => {
+    if (entered.current === null) setDraft(null);
+  }, [given, port]);
+  return {
+    text: draft ?? given,
+    enter: (text) => {
+      entered.current = text;
+      setDraft(text);
+    },
+    finish: () => {
+      const text = entered.current;
+      entered.current = null;
+      if (text === given) setDraft(null);
+      return text === given ? null : text;
+    },
+    drop: () => setDraft(null),
+  };
+}
+
 function Slider({ port, path, label }: { port: Port; path: string; label: string }) {
   const given = Number(port.value);
-  const [value, setValue] = useState(given);
+  const written = (value: number) => (isWhole(port.type) ? String(value) : shortest(value));
+  const draft = useDraft(Number.isFinite(given) ? written(given) : String(port.value), port);
   const [range, setRange] = useState(() => rangeOf(port, given));
-  const live = useRef(given);
   useEffect(() => {
-    setValue(given);
-    live.current = given;
     setRange((now) => (given < now[0] || given > now[1] ? rangeOf(port, given) : now));
   }, [given, port]);
 
-  function drag(next: number) {
-    live.current = next;
-    setValue(next);
-    send("param", { path, value: next });
+  function enter(text: string) {
+    draft.enter(text);
+    const value = numberIn(text);
+    if (Number.isFinite(value)) send("param", { path, value });
   }
 
   function finish() {
-    if (live.current !== given && Number.isFinite(live.current)) {
-      edit(`set ${label}`, { do: "set", path, value: live.current });
-    }
+    const text = draft.finish();
+    if (text === null) return;
+    const value = numberIn(text);
+    if (Number.isFinite(value) && value !== given) return edit(`set ${label}`, { do: "set", path, value });
+    draft.drop();
+    send("param", { path, value: given }); // the engine may have a number that the text began with
   }
 
   const step = isWhole(port.type) ? 1 : (range[1] - range[0]) / 400;
+  const value = numberIn(draft.text);
   return (
     <>
       <input
@@ -161,8 +197,8 @@ function Slider({ port, path, label }: { port: Port; path: string; label: string
         min={range[0]}
         max={range[1]}
         step={step}
-        value={value}
-        onChange={(event) => drag(Number(event.target.value))}
+        value={Number.isFinite(value) ? value : given}
+        onChange={(event) => enter(written(Number(event.target.value)))}
         onPointerUp={finish}
         onKeyUp={finish}
         onBlur={finish}
@@ -171,16 +207,18 @@ function Slider({ port, path, label }: { port: Port; path: string; label: string
         className="number"
         aria-label={`${label}, as a number`}
         inputMode="decimal"
-        value={Number.isFinite(value) ? shortest(value) : String(port.value)}
-        onChange={(event) => {
-          const next = Number(event.target.value);
-          if (!Number.isNaN(next)) drag(next);
-        }}
+        value={draft.text}
+        onChange={(event) => enter(event.target.value)}
         onBlur={finish}
         onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
       />
     </>
   );
+}
+
+/** The number that a text means; NaN for one that means none, or is not complete. */
+function numberIn(text: string): number {
+  return text.trim() ? Number(text) : Number.NaN;
 }
 
 function shortest(value: number): string {
@@ -191,10 +229,10 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
   const isText = typeof port.value === "string";
   const isPaths = port.type === "target" && Array.isArray(port.value);
   const given = isText ? String(port.value) : isPaths ? String(port.value) : JSON.stringify(port.value);
-  const [text, setText] = useState(given);
-  useEffect(() => setText(given), [given]);
+  const draft = useDraft(given, port);
   function finish() {
-    if (text === given) return;
+    const text = draft.finish();
+    if (text === null) return;
     if (isText) return commit(text);
     if (isPaths)
       return commit(
@@ -206,7 +244,7 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
     try {
       commit(JSON.parse(text));
     } catch {
-      setText(given);
+      draft.drop();
     }
   }
   return (
@@ -214,8 +252,8 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
       className="text"
       placeholder={isPaths ? "paths of prims, such as /World/Mesh" : undefined}
       aria-label={label}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
+      value={draft.text}
+      onChange={(event) => draft.enter(event.target.value)}
       onBlur={finish}
       onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
     />
