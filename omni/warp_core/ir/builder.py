@@ -18,7 +18,7 @@ from functools import reduce
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, F32, I32, I64, FixedArray, Packed, Scalar, Type, element, members
+from ..lang.types import BOOL, F32, I32, I64, FixedArray, Packed, Scalar, Tile, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_letters, slice_parts
 
@@ -149,6 +149,10 @@ class Builder:
 
     def zero(self, t: Type) -> Value:
         """The value of type `t` that is zero in all its members; arrays are null."""
+        if isinstance(t, Tile):
+            self.push([I32] * t.ndim)
+            self.terminate("yield", [self.zero(t.dtype)])
+            return self.emit("tile_map", [], t, (self.pop(),), [t])[0]
         return self.const(0, t) if isinstance(element(t), Scalar) else self.op("zero", attr=t)
 
     def i32(self, value: int) -> Value:

@@ -1,4 +1,7 @@
-"""Adjoints of aggregates, leaf by leaf: a list with one scalar value, or None for zero, for each leaf of a type."""
+"""Adjoints of aggregates, leaf by leaf: a list with one scalar value, or None for zero, for each leaf of a type.
+
+A tile is one leaf: its adjoint is a tile of the same type, whose integers are zero.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...ir.nodes import Function, Value
-from ...lang.types import Array, Packed, Scalar, Struct, Type, leaves, members
+from ...lang.types import Array, Packed, Scalar, Struct, Tile, Type, leaves, members
 
 if TYPE_CHECKING:  # tapes ask what is active also where all code is in the cache
     from ...ir.builder import Builder
@@ -51,7 +54,7 @@ def assemble(b: Builder, t: Type, given: Sequence[Value | None]) -> Value:
     """A value of type `t` of its leaves; those that are None are zero."""
     if all(x is None for x in given):
         return b.zero(t)
-    if isinstance(t, (Array, Scalar)):
+    if isinstance(t, (Array, Scalar, Tile)):
         assert given[0] is not None
         return given[0]
     parts = []

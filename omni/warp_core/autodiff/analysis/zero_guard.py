@@ -13,9 +13,10 @@ from itertools import product
 
 from ...ir.analysis.alias import is_local, may_alias
 from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import TILE_OPS
 from .leaves import leaf_types
 
-_CHOOSING = frozenset(("select", "min", "max", "minnum", "maxnum", "insert_dyn", "extract_dyn", "loop"))
+_CHOOSING = TILE_OPS | {"select", "min", "max", "minnum", "maxnum", "insert_dyn", "extract_dyn", "loop"}
 _STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers
 _EVEN = frozenset(("extract", "insert", "make", "splat", "add", "sub", "neg", "cast"))  # hand adjoints on as they are
 

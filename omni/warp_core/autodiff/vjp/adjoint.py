@@ -30,6 +30,13 @@ from .reverse_atomics import plain_local_atomics
 from .reverse_pass import Reverse
 from .single_exit import single_exit
 
+_OF_BLOCKS = frozenset(("shared", "barrier", "shuffle", "ballot", "tile_to_memory", "tile_from_memory"))
+_NO_BLOCKS = (
+    "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet, tiles aside; "
+    "launch it with record_tape=False. If a gradient is wanted, record a function that computes it: "
+    "tape.record_func(backward, arrays)"
+)
+
 
 class Adjoint(NamedTuple):
     """An adjoint kernel.
@@ -56,6 +63,7 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
     """
     prepared = _prepare(function, given, shared)
     refuse_stores(prepared)
+    _refuse_threads(prepared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:
         adjoint, final = _assemble(prepared, replayed, shared, given)
@@ -63,6 +71,13 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         if not more:
             return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
         replayed |= more
+
+
+def _refuse_threads(prepared: Function) -> None:
+    """Refuse what threads of a block do together besides tiles."""
+    for op in prepared.body.walk():
+        if op.code in _OF_BLOCKS:
+            raise NotDifferentiable(_NO_BLOCKS, op)
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:
@@ -115,14 +130,21 @@ class _StandIns(Rewriter):
 
 
 def _assemble(
-    function: Function, replayed: set[Value], shared: bool, given: DerivativeRules, constant: bool = False
+    function: Function,
+    replayed: set[Value],
+    shared: bool,
+    given: DerivativeRules,
+    constant: bool = False,
+    guarded: bool = False,
 ) -> tuple[Function, set[Operation]]:
     """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch. If these
-    are `constant`, nothing is added to gradients of arrays.
+    are `constant`, nothing is added to gradients of arrays. If `guarded`, seeds may be zero as results went unused.
     """
     params = [Value(p.type, name=p.name) for p in function.params]
     seeds = [Value(t, name="adjoint") for t in function.results if t.is_differentiable]
-    reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given, constant=constant), constant)
+    callees = partial(callee_adjoint, given=given, constant=constant)
+    elements = partial(element_adjoint, given=given, shared=shared)
+    reverse = Reverse(function, shared, given, callees, elements, constant, guarded)
     reverse.b.push()
     rest = iter(seeds)
     reverse.run([_flattened(reverse.b, next(rest)) if t.is_differentiable else [] for t in function.results])
@@ -131,7 +153,7 @@ def _assemble(
     after = reverse.b.pop()
     results = tuple(v.type for v in adjoints)
     new = Function(f"{function.name}.adjoint", [*params, *seeds], results, function.is_kernel, function.loc)
-    new.is_library = function.is_library
+    new.is_library, new.block_dim = function.is_library, function.block_dim
     forward = PrimalPass(reverse, replayed)
     b = Builder(new)
     forward.run(b, params)
@@ -278,3 +300,14 @@ def callee_adjoint(callee: Function, given: DerivativeRules, constant: bool = Fa
             raise NotDifferentiable("it writes to arrays, which wp.grad takes for constants")
         known[constant], _ = _assemble(_prepare(callee, given), set(), False, given, constant)
     return known[constant]
+
+
+def element_adjoint(function: Function, constant: bool, given: DerivativeRules, shared: bool) -> Function:
+    """The adjoint of an element function: (parameters, adjoint of the element) -> adjoints of parameters. It adds to
+    the gradients of arrays, unless what they hold is `constant`.
+    """
+    made, final = _assemble(_prepare(function, given, shared), set(), shared, given, constant, guarded=True)
+    if final:
+        why = "an atomic minimum, or a gradient of the user's, reads what the launch left, for an element of a tile"
+        raise NotDifferentiable(f"{why}: do this in code of the thread", next(iter(final)))
+    return made

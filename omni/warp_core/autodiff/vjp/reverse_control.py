@@ -7,6 +7,7 @@ what it needs of each is on the stash (`value_stack`). Adjoints of values from o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
@@ -14,6 +15,8 @@ from ...ir.nodes import Operation, Region, Value
 from ...lang.types import I32, Type
 from ...passes.dce import REMOVABLE
 from ..analysis.leaves import Leaves, leaf_types
+from .tile_stack import of_first_thread
+from .tile_values import plus
 from .trip_count import backwards, times
 from .value_scope import ValueScope
 from .value_stack import CELLS, ValueFrame, pop
@@ -78,7 +81,7 @@ def _backward(
     start = [*[None] * len(slots), *_flat(results, leaving)] if index is None else _flat(results, params)
     initial = [*(_or_zero(b, x, t) for x, (*_, t) in zip(start, (*slots, *exits))), *reverse.top]
     made, sums = _iteration(reverse, op, head[0].type, params, leaving, index)
-    initial += [b.const(0, t) for *_, t in sums]
+    initial += [b.zero(t) for *_, t in sums]
     found = b.emit("for", [*head, *initial], None, (made,), [x.type for x in initial])
     reverse.top = found[len(slots) + len(exits) :][:2]
     starts = dict(zip(params, init))
@@ -117,9 +120,10 @@ def _iteration(
     sums = _present(out)
     following = [_leaf(scope.adjoints, p, i) for p, i, _ in slots] + [None] * len(exits) + list(below)
     for v, i, t in sums:
-        total = Value(t)
+        total, more = Value(t), out[v][i]
+        assert more is not None
         made.params.append(total)
-        following.append(_append(made, "add", [total, out[v][i]], t))
+        following.append(_append(made, partial(plus, x=total, y=more)))
     _end(made, following, [*types, *(t for *_, t in sums)])
     return made, sums
 
@@ -129,24 +133,38 @@ def _fetched(
 ) -> list[Operation]:
     """Operations that take back what the iteration stashed: what is `needed` of all that rules asked for."""
     inputs = {value: name for value, name in scope.inputs.items() if name in needed}
-    frame = ValueFrame.of(inputs)
+    frame = ValueFrame.of(inputs, reverse.function.block_dim)
     reverse.frames[op] = frame
     reverse.b.push()
     values, below = pop(reverse.b, frame, top)
+    values = [_alike(reverse, v, popped) for v, popped in zip(inputs, values)]
     reverse.known.update(zip(inputs.values(), values))
     reverse.known.update(zip(base, below))
     return reverse.b.pop().ops
+
+
+def _alike(reverse: Reverse, value: Value, popped: Value) -> Value:
+    """A value that was taken from the stash; operations of the block must know that all threads have it alike."""
+    if not reverse.scopes.is_uniform(value):
+        return popped
+    return of_first_thread(reverse.b, popped, reverse.function.block_dim)
 
 
 def _needed(ops: Sequence[Operation], results: Iterable[Value]) -> set[Value]:
     """The values that `results`, and the effects and ends of operations, are made of."""
     needed = set(results)
     for op in reversed(ops):
-        if op.code not in REMOVABLE or not needed.isdisjoint(op.results):
+        if not _is_removable(op) or not needed.isdisjoint(op.results):
             needed.update(op.args)
             for region in op.regions:
                 needed |= _needed(region.ops, needed)
     return needed
+
+
+def _is_removable(op: Operation) -> bool:
+    if op.code in ("tile_map", "tile_reduce"):
+        return all(_is_removable(inner) for inner in op.regions[0].ops if inner.code != "yield")
+    return op.code in REMOVABLE
 
 
 def _present(adjoints: dict[Value, Leaves]) -> list[Leaf]:
@@ -170,7 +188,7 @@ def _add_leaf(reverse: Reverse, value: Value, index: int, x: Value) -> None:
 
 
 def _or_zero(b: Builder, x: Value | None, t: Type) -> Value:
-    return b.const(0, t) if x is None else x
+    return b.zero(t) if x is None else x
 
 
 def _slots(values: Iterable[Value]) -> list[Leaf]:
@@ -192,17 +210,16 @@ def _gather(targets: Sequence[Value], like: Sequence[Value], state: Sequence[Val
     return out
 
 
-def _append(region: Region, code: str, args: list, t: Type, attr: object = None) -> Value:
-    """Add an operation to a region that is closed for the builder."""
-    op = Operation(code, args, attr)
-    op.results = (Value(t, op),)
-    region.ops.append(op)
-    return op.results[0]
+def _append(region: Region, emit: Callable[[Builder], Value]) -> Value:
+    """Emit into a region that is closed for the builder."""
+    b = Builder()
+    b.push()
+    result = emit(b)
+    region.ops += b.pop().ops
+    return result
 
 
 def _end(region: Region, values: Sequence[Value | None], types: Sequence[Type]) -> None:
     """Close a region by yielding `values`; those that are None are zero."""
-    zeros = (0.0 if t.is_differentiable else 0 for t in types)
-    given = zip(values, types, zeros)
-    args = [_append(region, "const", [], t, zero) if v is None else v for v, t, zero in given]
+    args = [_append(region, partial(Builder.zero, t=t)) if v is None else v for v, t in zip(values, types)]
     region.ops.append(Operation("yield", args))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from ...ir.analysis.alias import identified_object, is_local, is_made_by
+from ...ir.analysis.alias import identified_object, is_local, is_made_by, is_own
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
@@ -28,7 +28,10 @@ from ..rules.custom_rules import reverse_custom
 from ..rules.provider import DerivativeRules
 from .reverse_atomics import reverse_atomic
 from .reverse_control import reverse_for, reverse_if, reverse_loop
+from .reverse_reductions import reverse_reduce
+from .reverse_tiles import reverse_elements, reverse_get, reverse_map, reverse_of_threads, reverse_set
 from .shadow_memory import shadow
+from .tile_values import as_memory, plus
 from .value_scope import ValueScope, ValueScopes
 from .value_stack import CELLS, ValueFrame
 
@@ -46,13 +49,16 @@ class Reverse:
         shared: bool,
         given: DerivativeRules,
         callee_adjoint: Callable[[Function], Function],
+        element_adjoint: Callable[..., Function],
         constant: bool = False,
+        guarded: bool = False,
     ):
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
+        self.element_adjoint = element_adjoint  # of what is done for one element
         self.constant = constant  # what arrays hold, those of the thread's own aside
         self.scopes = ValueScopes(function, shared)
         self.b = Builder()
-        self._chooses = needs_zero_guard(function, shared)
+        self._chooses = guarded or needs_zero_guard(function, shared)
         self._takes_bits = bitcasts_floats(function)
         self._owned = find_exclusive_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
@@ -70,6 +76,7 @@ class Reverse:
         for value, given in zip(body.terminator.args, seeds):
             self.add(value, given)
         self._operations(body.ops[:-1])
+        self._receive(self.function.params)
         self.b.region.ops[:0] = self.prelude
 
     @property
@@ -90,11 +97,33 @@ class Reverse:
         for i, x in enumerate(given):
             if x is not None:
                 old = mine[i]
-                mine[i] = x if old is None else self.b.op("add", old, x)
+                mine[i] = x if old is None else plus(self.b, old, x)
 
     def take(self, value: Value) -> Leaves | None:
         """The adjoint of a value that the reverse code is through with."""
+        self._receive([value])
         return self.scope.adjoints.pop(value, None)
+
+    def sent_by_threads(self, tile: Value) -> Value:
+        """Memory of the block to which threads add what they send to elements of a tile."""
+        scope: ValueScope = self.scope
+        while scope.region is not self.scopes.region_of[tile]:
+            assert scope.outer is not None
+            scope = scope.outer
+        if tile not in scope.memory:
+            b = Builder()
+            b.push()
+            scope.memory[tile] = as_memory(b, tile.type)
+            made = scope.prologue if scope.outer is not None else self.prelude
+            made += b.pop().ops
+        return scope.memory[tile]
+
+    def _receive(self, values: Iterable[Value]) -> None:
+        """Add what threads have sent to tiles to the adjoints of these."""
+        for value in values:
+            memory = self.scope.memory.pop(value, None)
+            if memory is not None:
+                self.add(value, [self.b.op("tile_from_memory", memory, attr=value.type)])
 
     # -- operations -------------------------------------------------------------------------------------------------
 
@@ -238,6 +267,26 @@ class Reverse:
             ],
         )
 
+    # -- tiles ------------------------------------------------------------------------------------------------------
+
+    def _tile_map(self, op: Operation) -> None:
+        reverse_map(self, op)
+
+    def _elements(self, op: Operation) -> None:
+        reverse_elements(self, op)
+
+    def _tile_reduce(self, op: Operation) -> None:
+        reverse_reduce(self, op)
+
+    def _tile_get(self, op: Operation, given: Leaves) -> None:
+        reverse_get(self, op, given)
+
+    def _tile_set(self, op: Operation, given: Leaves) -> None:
+        reverse_set(self, op, given)
+
+    def _tile_of_threads(self, op: Operation, given: Leaves) -> None:
+        reverse_of_threads(self, op, given)
+
     def _custom(self, op: Operation) -> None:
         reverse_custom(self, op)
 
@@ -283,7 +332,7 @@ class Reverse:
         self, place: Sequence[Value], emit: Callable[[], list[Value]], types: Sequence[Type]
     ) -> list[Value]:
         """Do something if the array has a gradient, as local ones do; zeros if it has none."""
-        if is_local(place[0]):
+        if is_own(place[0]):
             return emit()
         if is_made_by(place[0], "zero"):
             return [self.b.const(0, t) for t in types]
@@ -299,31 +348,31 @@ class Reverse:
         place = self.place(op, 0)
 
         def spread() -> list[Value]:
-            self._accumulate(place, op.attr, op.results[0].type, given)
+            self.accumulate(place, op.attr, op.results[0].type, given)
             return []
 
         self.where_present(place, spread, ())
 
-    def _accumulate(self, place: Sequence[Value], path: tuple[int, ...], t: Type, given: Leaves) -> None:
+    def accumulate(self, place: Sequence[Value], path: tuple[int, ...], t: Type, given: Leaves) -> None:
         """Add leaves to what lies along `path` in memory."""
         if all(g is None for g in given):
             return
         if isinstance(t, Struct) or (isinstance(t, Packed) and None in given):
             for i, m in enumerate(members(t)):
                 first, end = member_span(t, i)
-                self._accumulate(place, (*path, i), m, given[first:end])
+                self.accumulate(place, (*path, i), m, given[first:end])
         else:
             self.b.op("atomic", *place, assemble(self.b, t, given), attr=("add", path))
 
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
         if value.type.is_differentiable:
-            self.add(value, self._withdraw(self.place(op, 1), op.attr, value.type, op in self._owned))
+            self.add(value, self.withdraw(self.place(op, 1), op.attr, value.type, op in self._owned))
 
-    def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
+    def withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
         """Take the gradient of what lies along `path` over, leaving zero."""
         if isinstance(t, Struct):
-            parts = [self._withdraw(place, (*path, i), m, owned) for i, m in enumerate(members(t))]
+            parts = [self.withdraw(place, (*path, i), m, owned) for i, m in enumerate(members(t))]
             return [x for part in parts for x in part]
         if not element(t).is_differentiable:
             return [None] * len(leaf_types(t))
@@ -358,6 +407,7 @@ class Reverse:
             if given is not None:
                 self.add(value, given)
         self._operations(region.ops[: len(region.ops) - end])
+        self._receive(region.params)
         assert scope.outer is not None
         self.scopes.scope = scope.outer
         return scope

@@ -190,6 +190,20 @@ class _SingleExit(Rewriter):
             codes.add(NORMAL)
         return self._either(condition, first, second, codes or {NORMAL}, normal)
 
+    def _elements(self, op: Operation) -> Outcome:
+        """What is done for one element ends where its region ends."""
+        (region,) = op.regions
+        new = self.b.push([p.type for p in region.params], [p.name for p in region.params])
+        self.values.update(zip(region.params, new))
+        outcome = self._region(region.ops, [v.type for v in region.terminator.args])
+        self.b.terminate("yield", outcome.gives.get(NORMAL, ()))
+        made = self.b.pop()
+        self.b.loc = op.loc
+        results = self.b.emit(op.code, self.args(op), op.attr, (made,), [v.type for v in op.results])
+        return Outcome(NORMAL, {NORMAL: results})
+
+    _tile_map = _tile_reduce = _elements
+
     def _block(self, op: Operation) -> Outcome:
         normal = [v.type for v in op.results]
         self._nest.append(op)

@@ -14,9 +14,12 @@ from ...ir.analysis.alias import identified_object, is_made_by, may_alias
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import OPS
 from ...lang.errors import NotDifferentiable
-from ...lang.types import I32, Array, Type
+from ...lang.types import I32, Array, Tile, Type
+from ...passes.barriers import uniform_facts
 from ...passes.dce import has_effects
 from ..analysis.leaves import leaf_types
+
+_REPEATED_INSIDE = ("if", "tile_map", "tile_reduce")
 
 
 def _check_source(op: Operation) -> None:
@@ -30,7 +33,7 @@ class ValueScope:
     """The reverse of one region being emitted.
 
     `prologue` are operations that compute values again, to stand before all others; `inputs` maps values that a loop
-    stashes to the values they come back as.
+    stashes to the values they come back as. `memory` is what threads add to what they send to tiles of the region.
     """
 
     region: Region
@@ -41,6 +44,7 @@ class ValueScope:
     found: dict[Value, Value] = field(default_factory=dict)
     prologue: list[Operation] = field(default_factory=list)
     inputs: dict[Value, Value] = field(default_factory=dict)
+    memory: dict[Value, Value] = field(default_factory=dict)
 
 
 class ValueScopes:
@@ -62,6 +66,7 @@ class ValueScopes:
         self.region_of.update(dict.fromkeys(function.params, function.body))
         self._survey(function.body)
         self.scope = ValueScope(function.body, None, None)
+        self._varying = uniform_facts(function).varying if function.block_dim else None
 
     def _survey(self, region: Region) -> None:
         self.region_of.update(dict.fromkeys(region.params, region))
@@ -85,6 +90,10 @@ class ValueScopes:
         if found is not None and found.op is None and found not in self.function.params:
             why = "this array is another one in each iteration of a loop, so that it has no gradient"
             raise NotDifferentiable(f"{why}: use one array with one more dimension, and change its index instead", op)
+
+    def is_uniform(self, value: Value) -> bool:
+        """True if a value, other than a tile, is the same in all threads of a block that works with tiles."""
+        return self._varying is not None and value not in self._varying and not isinstance(value.type, Tile)
 
     def count_of(self, loop: Operation) -> Value:
         """The number of iterations that a `loop` had."""
@@ -171,9 +180,9 @@ class ValueScopes:
             return not has_effects(op.attr) and not (reads and self.written)
         if op.code == "custom":
             return False
-        if op.code == "if":
+        if op.code in _REPEATED_INSIDE:
             return all(self.is_repeatable(inner) for r in op.regions for inner in r.ops if inner.code != "yield")
-        return OPS[op.code].pure and not op.regions
+        return op.code == "tile_of_threads" or (OPS[op.code].pure and not op.regions)
 
     def _repeat(self, op: Operation, scope: ValueScope) -> None:
         copy = self._copy(op, scope, {})
@@ -185,7 +194,8 @@ class ValueScopes:
         copy.results = tuple(Value(v.type, copy, i, v.name) for i, v in enumerate(op.results))
         regions = []
         for region in op.regions:
-            new, local = Region(), dict(inside)
+            new = Region([Value(p.type, name=p.name) for p in region.params])
+            local = {**inside, **dict(zip(region.params, new.params))}
             for inner in region.ops:
                 made = self._copy(inner, scope, local)
                 local.update(zip(inner.results, made.results))

@@ -12,11 +12,13 @@ from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.nodes import Value
-from ...lang.types import BOOL, I32, SCALAR_BY_KEY, U32, U64, Scalar, Type
+from ...lang.types import BOOL, I32, SCALAR_BY_KEY, U32, U64, Scalar, Tile, Type
 from ..analysis.factor_escape import leave_if
 from ..analysis.leaves import assemble, leaf_of, leaf_types
+from .tile_stack import cells_of, pop_tile, push_tile
 
 CELLS = (U32, U64)
+Cells = tuple[tuple[int, int], ...]
 _REPORT = ("gradient-memory", "a loop keeps {0} values for its gradient, more than there is memory for")
 
 
@@ -27,24 +29,29 @@ def cell_kind(t: Type) -> int:
 
 @dataclass(frozen=True)
 class ValueFrame:
-    """The cells of one iteration: each value with (stash, offset) of its leaves, and the sizes."""
+    """The cells of one iteration: each value with (stash, offset) of its leaves, and the sizes.
 
-    places: tuple[tuple[Value, tuple[tuple[int, int], ...]], ...]
+    A tile has the leaves of its elements, each in the cells that a thread of a block of `block_dim` threads needs.
+    """
+
+    places: tuple[tuple[Value, Cells], ...]
     sizes: tuple[int, int]
+    block_dim: int
 
     @classmethod
-    def of(cls, values: Iterable[Value]) -> ValueFrame:
+    def of(cls, values: Iterable[Value], block_dim: int) -> ValueFrame:
         """The frame that holds `values`."""
         sizes = [0, 0]
         places = []
         for v in values:
             cells = []
-            for t in leaf_types(v.type):
+            count = cells_of(v.type, block_dim) if isinstance(v.type, Tile) else 1
+            for t in leaf_types(_kept(v.type)):
                 kind = cell_kind(t)
                 cells.append((kind, sizes[kind]))
-                sizes[kind] += 1
+                sizes[kind] += count
             places.append((v, tuple(cells)))
-        return cls(tuple(places), (sizes[0], sizes[1]))
+        return cls(tuple(places), (sizes[0], sizes[1]), block_dim)
 
 
 def _offset(b: Builder, at: Value, offset: int) -> Value:
@@ -59,9 +66,16 @@ def push(b: Builder, frame: ValueFrame, top: Sequence[Value], values: Sequence[V
         if size:
             _ensure(b, end, stash)
     for value, (_, cells) in zip(values, frame.places):
-        for i, (kind, offset) in enumerate(cells):
-            cell = _to_cell(b, leaf_of(b, value, i), CELLS[kind])
-            b.op("store", stashes[kind], _offset(b, top[kind], offset), cell, attr=())
+
+        def keep(k: Value, x: Value, cells: Cells = cells) -> None:
+            for i, (kind, offset) in enumerate(cells):
+                cell = _to_cell(b, leaf_of(b, x, i), CELLS[kind])
+                b.op("store", stashes[kind], b.op("add", _offset(b, top[kind], offset), k), cell, attr=())
+
+        if isinstance(value.type, Tile):
+            push_tile(b, value, frame.block_dim, keep)
+        else:
+            keep(b.i32(0), value)
     return after
 
 
@@ -77,12 +91,22 @@ def pop(b: Builder, frame: ValueFrame, top: Sequence[Value]) -> tuple[list[Value
     base = [b.op("sub", t, b.const(size, I32)) for t, size in zip(top, frame.sizes)]
     values = []
     for value, cells in frame.places:
-        found = []
-        for t, (kind, offset) in zip(leaf_types(value.type), cells):
-            cell = b.op("load", stashes[kind], _offset(b, base[kind], offset), attr=())
-            found.append(_from_cell(b, cell, t))
-        values.append(assemble(b, value.type, found))
+
+        def kept(k: Value, value: Value = value, cells: Cells = cells) -> Value:
+            t, found = _kept(value.type), []
+            for leaf, (kind, offset) in zip(leaf_types(t), cells):
+                place = b.op("add", _offset(b, base[kind], offset), k)
+                found.append(_from_cell(b, b.op("load", stashes[kind], place, attr=()), leaf))
+            return assemble(b, t, found)
+
+        is_tile = isinstance(value.type, Tile)
+        values.append(pop_tile(b, value.type, frame.block_dim, kept) if is_tile else kept(b.i32(0)))
     return values, base
+
+
+def _kept(t: Type) -> Type:
+    """The type of what a cell, or some, are for: elements of tiles are kept one by one."""
+    return t.dtype if isinstance(t, Tile) else t
 
 
 def _bits(t: Scalar) -> Scalar:
