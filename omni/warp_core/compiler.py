@@ -416,18 +416,22 @@ class _Built(NamedTuple):
     adjoint: Any
 
 
-# By transform and kind of the adjoint; to be compiled before long.
-_built: WeakKeyDictionary[Kernel, dict[tuple[tuple[Transform, ...], str], _Built]] = WeakKeyDictionary()
+# By what decides the adjoint; to be compiled before long.
+_built: WeakKeyDictionary[Kernel, dict[tuple, _Built]] = WeakKeyDictionary()
 on_redefinition.append(_built.clear)
+
+
+def _kind(request: CompileRequest) -> tuple:
+    return request.transform, request.adjoint, request.block_dim, request.tiled
 
 
 def _take_built(request: CompileRequest) -> _Built | None:
     """Return the result of `adjoint_facts`, once: a tape that asks for the facts compiles the same adjoint in
     `backward`.
     """
-    if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM or request.tiled:
+    if not request.adjoint or request.debug:
         return None
-    return _built.get(request.kernel, {}).pop((request.transform, request.adjoint), None)
+    return _built.get(request.kernel, {}).pop(_kind(request), None)
 
 
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
@@ -436,11 +440,11 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
     """
 
     def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
-        known, kind = _built.setdefault(request.kernel, {}), (request.transform, request.adjoint)
+        known, kind = _built.setdefault(request.kernel, {}), _kind(request)
         if kind in known:
             found = known[kind].adjoint
             return found.reads, found.replays, ()
-        fn = _lowered(request.kernel, request.transform)
+        fn = _lowered_for(request._replace(debug=False))
         try:
             found = _adjoint(request, fn)
             known[kind] = _Built(fn, found)
@@ -527,14 +531,25 @@ def _lowered_for(request: CompileRequest) -> Any:
     return _lowered(request.kernel, request.transform, request.debug, request.block_dim, request.tiled)
 
 
+# Of kernels that work in blocks: a size of blocks that they are launched with.
+_block_dims: WeakKeyDictionary[Kernel, int] = WeakKeyDictionary()
+
+
+def note_block_dim(kernel: Kernel, block_dim: int) -> None:
+    """Let analyses of a kernel that works in blocks see it in blocks of the size that it is launched with."""
+    _block_dims[kernel.primal] = block_dim
+
+
 def _lowered(
     kernel: Kernel,
     transforms: Sequence[Transform],
     debug: bool = False,
-    block_dim: int = DEFAULT_BLOCK_DIM,
-    tiled: int = 0,
+    block_dim: int | None = None,
+    tiled: int | None = None,
 ) -> Any:
     """The IR of a kernel after transforms."""
+    block_dim = block_dim or _block_dims.get(kernel, DEFAULT_BLOCK_DIM)
+    tiled = kernel.options.get("tiled", 0) if tiled is None else tiled
     fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim, tiled), kernel.subject
     _refuse_mesh_store(subject, fn)
     for number, transform in enumerate(transforms):
@@ -581,7 +596,6 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
 
 
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
-    _refuse_blocks(f"the gradient of {request.subject}", fn)
     _refuse_exchange(request, fn)
     given = _stage("front.gradients.library_rules").library_gradient
     return _stage("autodiff.vjp.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
@@ -589,12 +603,10 @@ def _adjoint(request: CompileRequest, fn: Any) -> Any:
 
 def _refuse_blocks(subject: str, fn: Any) -> None:
     if fn.block_dim:
-        reason = "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet"
-        way_out = (
-            "launch it with record_tape=False; if a gradient is wanted, record a function that computes "
-            "it: tape.record_func(backward, arrays)"
+        reason = (
+            "kernels that work in blocks of threads (tiles, wp.shared_array, …) have no tangents in forward mode yet"
         )
-        raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
+        raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help="use reverse mode: wp.Tape")])
 
 
 def _refuse_exchange(request: CompileRequest, fn: Any) -> None:

@@ -26,7 +26,7 @@ from ..arrays import cuda_interface, dlpack
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..codegen.target import GpuOptions, cuda, host
-from ..compiler import Artifact, CompileRequest, compile
+from ..compiler import Artifact, CompileRequest, compile, note_block_dim
 from ..devices.device import CPU, Device, device_of
 from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
@@ -99,6 +99,8 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
     is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
     blocks = block_dim if block_dim != DEFAULT_BLOCK_DIM and (device.is_cuda or works_in_blocks(kernel)) else 0
+    if blocks:
+        note_block_dim(kernel, blocks)
     fast = bool(_told(kernel, "fast_math"))
     tiled = kernel.options.get("tiled", 0)
     found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, tiled=tiled, fast_math=fast)

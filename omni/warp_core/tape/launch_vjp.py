@@ -233,6 +233,7 @@ def record(
         ValueError: arrays of different element types share memory, which gradients could not follow.
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
+    plans.options_for(kernel, device, block_dim)  # tells those who analyse the kernel the size of its blocks
     kernel, args, watched = structures.with_arrays(kernel, device, args, lambda a: _has_derivative(a, tape.cuts))
     held, named = _named(kernel, args, device)
     arrays = [a for a, _ in named]

@@ -187,17 +187,21 @@ class KernelEmitter(FunctionEmitter):
             self.shared.declare("declare i64 @wc_stash_bytes(i32)")
             base = self.w.inst(f"call ptr @wc_stash(i32 {cell.size})")
             size = self.w.inst(f"call i64 @wc_stash_bytes(i32 {cell.size})")
-            cells = self.w.inst(f"udiv i64 {size}, {cell.size * self.shared.lanes}")
+            cells = self.w.inst(f"udiv i64 {size}, {cell.size * self.sharing()}")
             self.stashes[cell] = self.stash(cell, base, self.countable(cells))
+
+    def sharing(self) -> int:
+        """How many threads have their cells in the stash of a thread of the pool."""
+        return self.fn.block_dim or self.shared.lanes
 
     def countable(self, cells: str) -> str:
         """As many cells of a stash as adjoints number with an int32, the next frame included."""
         return self.lanes.binary("min", LaneValue(I64, cells), LaneValue(I64, str(_MOST_CELLS))).text
 
     def stash(self, cell: Scalar, base: str, cells: str) -> list[LaneValue]:
-        """Cells of neighbouring lanes lie side by side."""
-        n = self.shared.lanes
-        stride = cell.size if n > 1 else 0
+        """Cells of neighbouring threads lie side by side."""
+        n = self.sharing()
+        stride = cell.size if self.shared.lanes > 1 else 0
         return [
             LaneValue(PTR, base, stride),
             LaneValue(PTR, "null"),
