@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.alias import is_made_by, is_own, underlying_object
+from ..ir.analysis.alias import is_gradient, is_made_by, is_own, underlying_object
 from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES, ELEMENT_OPS, TILE_OPS, WARP_OPS
@@ -125,7 +125,7 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
         if op.code not in ("store", "atomic", "call"):
             continue
         targets = op.args[:1] if op.code != "call" else op.args if has_effects(op.attr) else []
-        for array in map(underlying_object, targets):
+        for array in map(underlying_object, (t for t in targets if not is_gradient(t))):
             written.add(array)
             anything |= array not in kernel.params and _may_be_array_of_launch(array)
 
@@ -134,7 +134,7 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
             array = underlying_object(op.args[0])
             if is_made_by(array, "shared", "tile_to_memory"):
                 return False
-            return anything or array not in kernel.params or array in written
+            return anything or array not in kernel.params or array in written or is_gradient(op.args[0])
         return op.code in _OF_THREADS
 
     return differs

@@ -166,7 +166,16 @@ class Blocks:
             place = w.inst(f"add i64 {self.column}, {column}")
             indices = [*self.outer, LaneValue(I32, w.inst(f"trunc i64 {place} to i32"), step)]
         k.take_indices(LaneValue(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
+        whole = k.stashes
+        k.stashes = {cell: self.own_cells(cell, values, column) for cell, values in whole.items()}
         self.segment(op.regions[0])
+        k.stashes = whole
+
+    def own_cells(self, cell: Scalar, stash: list[LaneValue], column: str) -> list[LaneValue]:
+        """The stash of the threads from thread `column` of the block on."""
+        base, *others = stash
+        offset = self.w.inst(f"mul i64 {column}, {cell.size}")
+        return [LaneValue(PTR, self.w.inst(f"getelementptr i8, ptr {base.text}, i64 {offset}"), base.stride), *others]
 
     def segment(self, region: Region) -> None:
         end = PhiJoin(self.kernel, "endsegment", [])

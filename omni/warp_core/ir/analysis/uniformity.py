@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 from ...lang.launch_constants import WARP
 from ..nodes import Function, Operation, Region, Value
-from ..ops import BREAKABLE, ELEMENT_OPS
-from .alias import local_arrays
+from ..ops import BREAKABLE, COUNTS, ELEMENT_OPS
+from .alias import is_made_by, local_arrays
 
 
 @dataclass
@@ -65,6 +65,8 @@ def reconverges(op: Operation, lanes: int) -> bool:
     """True if an operation returns one result for all lanes of a group, even for divergent operands. Groups begin where
     the index in the block is a multiple of `lanes`.
     """
+    if op.code in COUNTS:  # all threads have as many cells
+        return is_made_by(op.args[0], "stash")
     if op.code not in ("ballot", "div", "floordiv", "shr") or lanes > WARP:
         return False
     if op.code == "ballot":
