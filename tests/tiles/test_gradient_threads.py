@@ -1,0 +1,85 @@
+"""Gradients where threads and tiles meet: a block value that threads use gets the sum of what they send."""
+
+import numpy as np
+
+import omni.warp_core as wp
+from tests.tiles.gradient_runs import judge, normal, refused
+
+F = wp.float64
+Vector = wp.array[wp.float64]
+
+
+@wp.kernel
+def joined(a: Vector, total: Vector, out: Vector):
+    i, t = wp.block_index(), wp.thread_index()
+    x = wp.tile(a[t] * a[t] * a[0])
+    s = wp.tile_sum(x)
+    out[t] = wp.untile(x * x) * a[t] + s[0]
+    wp.atomic_add(total, 0, s[0] * a[t])
+    if t % 2 == 0:
+        wp.atomic_add(total, 0, x[t] * x[t + 1])
+
+
+def test_tiles_of_threads_and_elements_in_divergent_code():
+    judge(joined, 1, normal(4), np.zeros(1), np.zeros(4), block_dims=(4,))
+
+
+@wp.kernel
+def counted(a: Vector, total: Vector):
+    i, t = wp.block_index(), wp.thread_index()
+    s = wp.tile_sum(wp.tile_load(a, shape=6))
+    wp.atomic_add(total, 0, s[0])
+
+
+def test_code_of_threads_counts_once_for_each_thread():
+    for block_dim in (1, 4):
+        a = wp.array(np.arange(6.0), dtype=F, requires_grad=True)
+        total = wp.zeros(1, dtype=F, requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch_tiled(counted, dim=1, inputs=[a, total], block_dim=block_dim)
+        tape.backward(loss=total)
+        np.testing.assert_array_equal(a.grad.numpy(), np.full(6, float(block_dim)))
+    judge(counted, 1, normal(6), np.zeros(1))
+
+
+@wp.kernel
+def vectors_of_threads(a: wp.array[wp.vec3d], total: Vector):
+    i, t = wp.block_index(), wp.thread_index()
+    x = wp.tile_load(a, shape=4)
+    s = wp.tile_sum(x)
+    u = wp.tile(a[t] * wp.dot(s[0], a[0]))
+    wp.tile_atomic_add(total, wp.tile_sum(u[1] * u[2]))
+    w = wp.tile(a[t], preserve_type=True)
+    v = wp.untile(u)
+    wp.atomic_add(total, 0, wp.dot(v, w[1]))
+
+
+def test_tiles_of_vectors_of_threads():
+    judge(vectors_of_threads, 1, normal(4, 3), np.zeros(1), block_dims=(4,))
+
+
+@wp.kernel
+def scalar_loop(a: Vector, n: int, out: Vector):
+    i, t = wp.block_index(), wp.thread_index()
+    x = wp.tile_load(a, shape=4)
+    s = F(1.0)
+    for k in range(n):
+        s = s * x[k] * a[t]
+    wp.atomic_add(out, t, s)
+
+
+def test_threads_that_read_elements_in_a_loop():
+    judge(scalar_loop, 1, normal(4), 3, np.zeros(4))
+
+
+@wp.kernel
+def shared_memory(a: Vector, out: Vector):
+    i, t = wp.block_index(), wp.thread_index()
+    s = wp.shared_array(shape=4, dtype=F)
+    s[t % 4] = a[t]
+    wp.syncthreads()
+    out[t] = s[0]
+
+
+def test_shared_arrays_are_refused():
+    refused(shared_memory, "wp.shared_array, wp.syncthreads, …) have no gradient yet")
