@@ -70,7 +70,7 @@ def test_a_loop_that_carries_a_tile_and_a_number():
 def until(a: Vector, out: Vector):
     i, t = wp.block_index(), wp.thread_index()
     y = wp.tile_load(a, shape=4)
-    count = int(0)
+    count = 0
     while count < 5:
         y = y * y + wp.tile_load(a, shape=4) * F(0.1)
         if count == 2:
