@@ -13,7 +13,7 @@ Matrix = wp.array2d[wp.float64]
 
 @wp.kernel
 def arithmetic(a: Matrix, b: Matrix, out: Matrix):
-    i, t = wp.block_index(), wp.thread_index()
+    i, _ = wp.tid()
     x = wp.tile_load(a, shape=(2, 4), offset=(2 * i, 0))
     y = wp.tile_load(b, shape=(2, 4), offset=(2 * i, 0))
     z = x * y - x / y + wp.tile_map(wp.sin, x) * F(2.0)
@@ -27,7 +27,7 @@ def test_arithmetic():
 
 @wp.kernel
 def softmax(a: Matrix, out: Matrix, scale: Vector, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    i = wp.block_index()
     x = wp.tile_load(a[i], shape=9)
     largest = wp.tile_broadcast(wp.tile_max(x), 9)
     e = wp.tile_map(wp.exp, (x - largest) * scale[0])
@@ -42,7 +42,7 @@ def test_softmax_with_a_scale_that_all_threads_load():
 
 @wp.kernel
 def layer_norm(a: Matrix, gain: Vector, bias: Vector, out: Matrix):
-    i, t = wp.block_index(), wp.thread_index()
+    i = wp.block_index()
     x = wp.tile_load(a[i], shape=6)
     centred = x - wp.tile_broadcast(wp.tile_sum(x) / F(6.0), 6)
     variance = wp.tile_sum(centred * centred) / F(6.0)
@@ -57,7 +57,7 @@ def test_layer_norm():
 
 @wp.kernel
 def views(a: Matrix, total: Vector, out: Matrix):
-    i, t = wp.block_index(), wp.thread_index()
+    i = wp.block_index()
     x = wp.tile_load(a, shape=(4, 6))
     y = wp.tile_transpose(x)
     section = x[1:3, ::-2]
@@ -82,7 +82,6 @@ def decay(x: F, y: F, k: F):
 
 @wp.kernel
 def maps(a: Vector, b: Vector, p: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x, y = wp.tile_load(a, shape=8), wp.tile_load(b, shape=8)
     z = wp.tile_map(decay, x, y, p[0])
     z = wp.tile_map(decay, z, wp.tile_map(decay, y, x, p[1] * p[1]), p[0] * p[1])
@@ -114,7 +113,6 @@ def scaled(x: F, n: int):
 
 @wp.kernel
 def functions(a: Vector, b: Vector, n: int, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x, y = wp.tile_load(a, shape=8), wp.tile_load(b, shape=8)
     wp.tile_store(out, wp.tile_map(cubed, x, y) * wp.tile_map(cubed, y, b[0]) * wp.tile_map(scaled, x, n))
 
@@ -125,7 +123,7 @@ def test_maps_of_functions_with_a_gradient_or_a_loop():
 
 @wp.kernel
 def ragged(a: Vector, out: Vector, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    i = wp.block_index()
     x = wp.tile_load(a, shape=4, offset=4 * i)
     wp.tile_store(out, x * x, offset=4 * i)
     wp.tile_atomic_add(total, wp.tile_sum(x * x * x))
@@ -137,7 +135,6 @@ def test_tiles_that_reach_out_of_their_arrays():
 
 @wp.kernel
 def indexed(a: Matrix, places: wp.array[int], out: Matrix, total: Matrix):
-    i, t = wp.block_index(), wp.thread_index()
     at = wp.tile_load(places, shape=3)
     x = wp.tile_load_indexed(a, indices=at, shape=(3, 2), axis=0)
     wp.tile_store_indexed(out, at, x * x * x, axis=0)
@@ -151,7 +148,6 @@ def test_gathers_and_scatters(places):
 
 @wp.kernel
 def ranges(a: Vector, n: int, out: Vector, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=4)
     s = a[0] * a[1]
     for k in wp.block_range(n):
@@ -166,7 +162,6 @@ def test_iterations_that_a_block_shares():
 
 @wp.kernel
 def vectors(a: wp.array[wp.vec3d], out: wp.array[wp.vec3d], total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=4)
     y = x * F(2.0) + wp.tile_broadcast(wp.tile_sum(x), 4)
     wp.tile_store(out, wp.tile_map(wp.cross, y, x))
@@ -200,7 +195,7 @@ def energy(b: Body, z: F):
 
 @wp.kernel
 def structs(a: Vector, b: wp.array[wp.vec3d], out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    t = wp.thread_index()
     x, y = wp.tile_load(a, shape=4), wp.tile_load(b, shape=4)
     bodies = wp.tile_map(body, x, y)
     wp.tile_store(out, wp.tile_map(energy, bodies, x) + wp.tile_map(energy, bodies, x * x))
@@ -214,7 +209,6 @@ def test_tiles_of_structs():
 
 @wp.kernel
 def made(a: Vector, out: Vector, single: wp.array[wp.float32]):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_full(shape=4, value=a[1] * a[2], dtype=F)
     y = wp.tile_arange(4, dtype=F)
     best = wp.tile_broadcast(wp.tile_astype(wp.tile_argmax(x * y), dtype=F), 4)
@@ -228,7 +222,6 @@ def test_constants_types_and_places_of_extremes():
 
 @wp.kernel
 def in_place(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=4)
     wp.tile_store(a, x * x)
     z = wp.tile_load(a, shape=4)
@@ -241,7 +234,6 @@ def test_an_array_that_is_read_and_overwritten():
 
 @wp.kernel
 def infinite_slopes(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=4)
     wp.tile_store(out, wp.tile_broadcast(wp.tile_max(wp.tile_map(wp.log, x)), 4))
 

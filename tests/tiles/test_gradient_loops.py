@@ -13,7 +13,6 @@ Matrix = wp.array2d[wp.float64]
 
 @wp.kernel
 def accumulated(a: Matrix, b: Matrix, n: int, out: Matrix, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     acc = wp.tile_zeros(shape=(2, 2), dtype=F)
     for k in range(n):
         x = wp.tile_load(a, shape=(2, 2), offset=(2 * k, 0))
@@ -34,7 +33,6 @@ def test_sums_in_a_loop(n):
 
 @wp.kernel
 def squared(a: Vector, n: int, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     y = wp.tile_load(a, shape=5)
     for _ in range(n):
         y = y * y
@@ -47,7 +45,6 @@ def test_squares_in_a_loop_follow_the_tile_of_each_iteration():
 
 @wp.kernel
 def carried(a: Matrix, n: int, out: Matrix, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=(3, 3))
     y = x
     s = F(0.3)
@@ -68,7 +65,6 @@ def test_a_loop_that_carries_a_tile_and_a_number():
 
 @wp.kernel
 def until(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     y = wp.tile_load(a, shape=4)
     count = 0
     while count < 5:
@@ -85,7 +81,7 @@ def test_a_while_loop_with_break():
 
 @wp.kernel
 def worlds(a: Matrix, state: wp.array[int], out: Matrix):
-    i, t = wp.block_index(), wp.thread_index()
+    i = wp.block_index()
     if state[i] == 1:
         return
     x = wp.tile_load(a[i], shape=4)

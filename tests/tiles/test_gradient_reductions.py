@@ -13,7 +13,6 @@ Matrix = wp.array2d[wp.float64]
 
 @wp.kernel
 def sums(a: Matrix, columns: Vector, rows: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=(3, 20))
     wp.tile_atomic_add(columns, wp.tile_sum(x, axis=0) * wp.tile_sum(x, axis=0))
     wp.tile_atomic_add(rows, wp.tile_sum(x, axis=1) * wp.tile_broadcast(wp.tile_sum(x), 3))
@@ -26,7 +25,6 @@ def test_sums():
 
 @wp.kernel
 def products(a: Matrix, out: Vector, rows: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=(3, 4))
     wp.tile_atomic_add(out, wp.tile_reduce(wp.mul, x))
     wp.tile_atomic_add(rows, wp.tile_reduce(wp.mul, x, axis=1))
@@ -42,7 +40,6 @@ def test_products_some_factors_of_which_are_zero(zeros):
 
 @wp.kernel
 def extremes(a: Matrix, out: Vector, rows: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     x = wp.tile_load(a, shape=(3, 20))
     wp.tile_atomic_add(out, wp.tile_min(x) * wp.tile_max(x))
     wp.tile_atomic_add(rows, wp.tile_reduce(wp.max, x, axis=1) * wp.tile_reduce(wp.min, x, axis=1))
@@ -54,7 +51,6 @@ def test_extremes():
 
 @wp.kernel
 def largest(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     wp.tile_store(out, wp.tile_max(wp.tile_load(a, shape=6)))
 
 
@@ -78,7 +74,6 @@ def mixed(x: F, y: F):
 
 @wp.kernel
 def other_reductions(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     wp.tile_store(out, wp.tile_reduce(mixed, wp.tile_load(a, shape=6)))
 
 

@@ -11,7 +11,7 @@ Vector = wp.array[wp.float64]
 
 @wp.kernel
 def joined(a: Vector, total: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    t = wp.thread_index()
     x = wp.tile(a[t] * a[t] * a[0])
     s = wp.tile_sum(x)
     out[t] = wp.untile(x * x) * a[t] + s[0]
@@ -26,7 +26,6 @@ def test_tiles_of_threads_and_elements_in_divergent_code():
 
 @wp.kernel
 def counted(a: Vector, total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
     s = wp.tile_sum(wp.tile_load(a, shape=6))
     wp.atomic_add(total, 0, s[0])
 
@@ -44,7 +43,7 @@ def test_code_of_threads_counts_once_for_each_thread():
 
 @wp.kernel
 def vectors_of_threads(a: wp.array[wp.vec3d], total: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    t = wp.thread_index()
     x = wp.tile_load(a, shape=4)
     s = wp.tile_sum(x)
     u = wp.tile(a[t] * wp.dot(s[0], a[0]))
@@ -59,8 +58,23 @@ def test_tiles_of_vectors_of_threads():
 
 
 @wp.kernel
+def changed(a: Vector, out: Vector):
+    t = wp.thread_index()
+    x = wp.tile_load(a, shape=8)
+    x[t] = a[t] * x[t + 1]
+    x[0] += a[t] * a[1]
+    x[3] = x[2] * x[3]
+    x[4] -= x[5]
+    wp.tile_store(out, x * x)
+
+
+def test_elements_that_threads_set():
+    judge(changed, 1, normal(8), np.zeros(8))
+
+
+@wp.kernel
 def scalar_loop(a: Vector, n: int, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    t = wp.thread_index()
     x = wp.tile_load(a, shape=4)
     s = F(1.0)
     for k in range(n):
@@ -74,7 +88,7 @@ def test_threads_that_read_elements_in_a_loop():
 
 @wp.kernel
 def shared_memory(a: Vector, out: Vector):
-    i, t = wp.block_index(), wp.thread_index()
+    t = wp.thread_index()
     s = wp.shared_array(shape=4, dtype=F)
     s[t % 4] = a[t]
     wp.syncthreads()
