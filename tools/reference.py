@@ -270,6 +270,8 @@ def _class(name: str, page: str, cls: type) -> Entry:
     """A class with the members of its own and of its bases."""
     try:
         signatures = [] if issubclass(cls, Enum) else [_signature(name, cls)]
+        if signatures == [f"{name}(*args, **kwargs)"]:  # what Python 3.13 says of native classes
+            signatures = []
     except (TypeError, ValueError):
         signatures = []
     made = _entry(name, page, signatures, cls.__doc__, "class ")
@@ -383,7 +385,7 @@ def _options() -> Entry:
 def _shown(name: str, default: Any) -> str:
     if name.endswith("_dir") or name == "num_threads":  # those of this machine
         return "see there"
-    return f"`{default!r}`"
+    return "`None`" if name == "cpu_target" else f"`{default!r}`"  # it comes from the environment
 
 
 # -- pages ------------------------------------------------------------------------------------------------------------

@@ -165,7 +165,8 @@ def _run_code(text: str) -> None:
     _set_path("")
     code = compile(text, "<string>", "exec", dont_inherit=True)
     if hasattr(linecache, "_register_code"):  # Python 3.13 shows lines of the text in tracebacks
-        linecache._register_code(code, text, "<string>")
+        by_code = hasattr(linecache, "_interactive_cache")  # 3.13.0 finds them by the name of the file
+        linecache._register_code(code if by_code else "<string>", text, "<string>")
     exec(code, _replace_main(__loader__=BuiltinImporter))
 
 

@@ -22,8 +22,9 @@ def smooth(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 @pytest.fixture(autouse=True)
 def _restored():
+    before, config.cpu_target = config.cpu_target, None
     yield
-    config.cpu_target = None
+    config.cpu_target = before
 
 
 def target_of(kernel: wp.Kernel):

@@ -119,7 +119,7 @@ def head() -> tuple[str, set[str]]:
 
 def _document(node: ast.ClassDef | ast.FunctionDef) -> None:
     source = wp.array if node.name == "_Array" else getattr(wp, node.name, None)
-    doc = getattr(source, "__doc__", None)
+    doc = None if source is None else source.__doc__
     if node.name == "_Array":
         doc = None
         _complete(node)
