@@ -173,6 +173,16 @@ def test_a_name_that_a_node_lacks_is_told_with_the_line_of_the_node(extension, c
     assert "database.py" not in out
 
 
+def test_values_of_a_scene_beyond_the_limits_are_told(extension, make_scene, play):
+    given = SCENE.replace("factor = 0.5", 'factor = -0.5\n        custom token inputs:mode = "thrice"')
+    done = play(make_scene(given, "execution"), nodes=[str(extension)])
+    assert not done.log.errors
+    assert sorted(done.log.warnings) == [
+        "/G/scale.inputs:factor: -0.5 lies beyond the minimum 0.0",
+        "/G/scale.inputs:mode: 'thrice' is not among the allowed tokens plain, twice",
+    ]
+
+
 def test_the_command_checks_without_running_code(extension, capsys):
     source = next(extension.rglob("OgnScale.py"))
     source.write_text("raise SystemExit(9)\n" + source.read_text())
@@ -199,6 +209,56 @@ def test_mistakes_of_the_class(extension, code, words):
         source.write_text(code)
     (finding,) = node_check.check(extension)
     assert any(words in problem for problem in finding.problems)
+
+
+TESTS = {
+    "name": (
+        {"inputs:factr": 2.0},
+        "test 1, inputs:factr: the node has no such attribute; did you mean inputs:factor?",
+    ),
+    "section": ({"outputs": {"scald": 1}}, "outputs:scald: the node has no such attribute"),
+    "bare": ({"nothing": 1}, "test 1, nothing: no such key"),
+    "object": (3, "test 1 must be an object"),
+    "minimum": ({"inputs:limited": -1}, "inputs:limited: -1.0 lies beyond the minimum 0"),
+    "maximum": ({"inputs": {"limited": 11}}, "inputs:limited: 11.0 lies beyond the maximum 10"),
+    "token": ({"inputs:mode": "slow"}, "inputs:mode: 'slow' is not among the allowed tokens fast, exact"),
+    "type": ({"inputs:limited": "much"}, "inputs:limited"),
+}
+LIMITED = {
+    "limited": {"type": "float", "description": "A number", "minimum": 0, "maximum": 10, "default": 1},
+    "mode": {"type": "token", "description": "How", "allowedTokens": ["fast", "exact"], "default": "fast"},
+}
+
+
+def write_limited(extension, tests):
+    """Give the node Scale inputs with limits, and tests."""
+    path = next(extension.rglob("OgnScale.ogn"))
+    root = json.loads(path.read_text())
+    [body] = root.values()
+    body["inputs"] |= LIMITED
+    body["tests"] = tests
+    path.write_text(json.dumps(root))
+
+
+@pytest.mark.parametrize(("given", "words"), TESTS.values(), ids=TESTS)
+def test_names_and_values_of_tests_are_checked(extension, given, words):
+    write_limited(extension, [given])
+    (finding,) = node_check.check(extension)
+    assert [problem for problem in finding.problems if words in problem], finding.problems
+
+
+def test_tests_that_keep_the_description_are_right(extension):
+    fine = {
+        "description": "d",
+        "inputs:limited": 10,
+        "inputs": {"mode": "exact"},
+        "$comment": 1,
+        "/World/Mesh.points": [],
+    }
+    added = {"setup": {"create_attributes": []}, "inputs:added": 1}
+    write_limited(extension, [fine, added, {"file": "scene.usda", "/Graph/x.outputs:y": 1}])
+    (finding,) = node_check.check(extension)
+    assert finding.problems == ()
 
 
 def test_the_command_writes_pages(extension, tmp_path, capsys):

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ogn.ogn_spec import OgnError
+from ...lang.errors import nearest
+from ..ogn.ogn_spec import NodeSpec, OgnError
+from ..ogn.ogn_tests import SETS, Entry, entries, full_name
+from ..ogn.value_limits import beyond
+from ..values.attribute_values import ValueTypeError, coerce
 from .node_folders import NodeFile, find
 
 
@@ -25,13 +29,49 @@ def check(folder: Path) -> Iterator[Finding]:
     seen: dict[str, Path] = {}
     for file in find(folder):
         try:
-            name = file.read().name
-            problems = list(_class_problems(file))
+            spec = file.read()
+            name = spec.name
+            problems = [*_class_problems(file), *_test_problems(spec)]
         except OgnError as error:
             name, problems = "", error.problems
         if name and (other := seen.setdefault(name, file.path)) != file.path:
             problems.append(f"{name} is also described in {other}")
         yield Finding(file.path, name, tuple(problems))
+
+
+def _test_problems(spec: NodeSpec) -> Iterator[str]:
+    """Yield the mistakes of names and values in tests. A test of a file, or one that adds attributes, may name more."""
+    for number, test in enumerate(spec.tests, 1):
+        where = f"{spec.name}.tests: test {number}"
+        if not isinstance(test, dict):
+            yield f"{where} must be an object"
+            continue
+        setup = test.get("setup", {})
+        if test.get("file") or (isinstance(setup, dict) and "create_attributes" in setup):
+            continue
+        try:
+            for entry in entries(test):
+                yield from (f"{where}, {text}" for text in _value_problems(spec, entry))
+        except ValueError as error:
+            yield f"{where}, {error}"
+
+
+def _value_problems(spec: NodeSpec, entry: Entry) -> Iterator[str]:
+    name = full_name(entry, spec.attributes)
+    attribute = spec.attributes.get(name)
+    if attribute is None:
+        port, _, base = name.partition(":")
+        near = nearest(base, [other.partition(":")[2] for other in spec.attributes if other.startswith(f"{port}:")])
+        yield f"{name}: the node has no such attribute" + (f"; did you mean {port}:{near[0]}?" if near else "")
+        return
+    is_given = entry.section in SETS and not isinstance(entry.value, dict)
+    if is_given and (attribute.allowed_tokens or attribute.minimum is not None or attribute.maximum is not None):
+        try:
+            text = beyond(attribute, coerce(entry.value, attribute.type))
+        except ValueTypeError as error:
+            text = str(error)
+        if text:
+            yield f"{name}: {text}"
 
 
 def _class_problems(file: NodeFile) -> Iterator[str]:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..values.attribute_types import AttributeType, TypeNameError, parse, parse_union
 from ..values.attribute_values import Value, ValueTypeError, coerce, zero
 from . import categories
 from .ogn_schema import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
+from .value_limits import is_beyond
 
 PORTS = ("inputs", "outputs", "state")
 NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -72,6 +71,7 @@ class NodeSpec:
     scheduling: tuple[str, ...] = ()
     tokens: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
+    tests: tuple[Any, ...] = ()
 
     @property
     def is_execution(self) -> bool:
@@ -162,6 +162,7 @@ class _Reader:
             scheduling=hints,
             tokens={**self.allowed, **tokens},
             metadata=_metadata(body.get("metadata")),
+            tests=tuple(body.get("tests", ())),
         )
 
     def scheduling(self, name: str, value: Any) -> tuple[str, ...]:
@@ -273,22 +274,12 @@ class _Reader:
         try:
             value = coerce(given, kind)
             for key in limits:
-                bound = np.asarray(coerce_limit(entry[key], kind))
-                inside = np.asarray(value) >= bound if key == "minimum" else np.asarray(value) <= bound
-                if not np.all(inside):
+                if is_beyond(key, entry[key], kind, value):
                     self.problem(f"{where}.default", f"{given} lies beyond the {key} {entry[key]}")
         except ValueTypeError as error:
             self.problem(f"{where}.default", str(error))
             return None
         return value
-
-
-def coerce_limit(value: Any, kind: AttributeType) -> Value:
-    """A minimum or maximum: one number for all components, or one for each."""
-    scalar = AttributeType(kind.base) if not kind.shape else kind.element
-    if kind.shape and not isinstance(value, list):
-        return np.full(kind.shape, value)
-    return coerce(value, scalar)
 
 
 def _one_key(pairs: list[tuple[str, Any]]) -> dict:

@@ -17,6 +17,7 @@ import numpy as np
 from ..extensions.node_folders import NodeFile
 from ..graph.node_graph import Attribute, Log, Node
 from ..ogn.ogn_spec import PORTS, OgnError
+from ..ogn.ogn_tests import GETS, entries, full_name
 from ..stock.node_registry import Registry
 from ..values.attribute_types import AttributeType, TypeNameError
 from ..values.attribute_values import ValueTypeError, coerce
@@ -24,8 +25,6 @@ from ..values.bundles import prims_of
 from .node_test_scene import NodeTestError, SkippedTestError, TestScene, named, set_value, typed
 
 TOLERANCE = 1e-5
-_SETS = {"inputs": "inputs", "state_set": "state", "state": "state"}
-_GETS = {"outputs": "outputs", "state_get": "state"}
 
 Place = Attribute | tuple[str, str]  # of a node, or prim and name
 
@@ -86,28 +85,21 @@ class _Run:
             scene.evaluate()
             for place, wanted in expected:
                 self._compare(scene, place, wanted)
-        except (NodeTestError, ValueTypeError, TypeNameError) as error:
+        except (ValueTypeError, TypeNameError, ValueError) as error:
             self.failures.append(str(error))
         return self.failures
 
     def _fill(self, scene: TestScene, node: Node, test: dict) -> Iterator[tuple[Place, Any]]:
         """Set the values of a test of one node, and yield the places of which it expects values."""
         for key, value in test.items():
-            if key in ("description", "setup", "gpu", "file") or key.startswith("$"):
-                continue
             if key.startswith("/"):
                 yield from _at(scene, key, value)
-                continue
-            section, colon, name = key.partition(":")
-            entries = {name: value} if colon else value if section in _SETS | _GETS else {key: value}
-            if not isinstance(entries, dict):
-                raise NodeTestError(f"{key}: must be an object")
-            for base, given in entries.items():
-                attribute = named(node, _full_name(node, section, base))
-                if section in _GETS or attribute.port == "outputs":
-                    yield attribute, given
-                else:
-                    set_value(attribute, given)
+        for entry in entries(test):
+            attribute = named(node, full_name(entry, node.attributes))
+            if entry.section in GETS or attribute.port == "outputs":
+                yield attribute, entry.value
+            else:
+                set_value(attribute, entry.value)
 
     def _compare(self, scene: TestScene, place: Place, wanted: Any) -> None:
         if isinstance(place, tuple):
@@ -168,19 +160,6 @@ def _at(scene: TestScene, path: str, value: Any) -> Iterator[tuple[Place, Any]]:
             if not full.startswith(("outputs:", "state:")):
                 raise NodeTestError(f"{path}, {full}: only outputs and states are expected")
             yield named(node, full), wanted
-
-
-def _full_name(node: Node, section: str, name: str) -> str:
-    """Return the name with its port; a bare name that only one port has needs none."""
-    port = (_SETS | _GETS).get(section)
-    if port is not None:
-        return f"{port}:{name}"
-    found = [f"{port}:{name}" for port in PORTS if f"{port}:{name}" in node.attributes]
-    if len(found) != 1:
-        raise NodeTestError(
-            f"{name}: " + ("is on more than one port; write inputs: or outputs:" if found else "no such key")
-        )
-    return found[0]
 
 
 def _agree(found: Any, expected: Any) -> bool:

@@ -21,6 +21,7 @@ from ..graph.attribute import Attribute, arriving, type_words
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import MODES, STAGES, Graph, Host, Instance, Node
 from ..ogn.ogn_spec import PORTS, NodeSpec
+from ..ogn.value_limits import beyond
 from ..stock.node_registry import KERNEL, Registry
 from ..values.attribute_types import ANY, BUNDLE, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
@@ -273,6 +274,8 @@ def _check_version(node: Node, spec: NodeSpec) -> None:
 def _plain_property(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
     """Take the authored value and connections of an attribute whose value USD holds as it is."""
     has_value = take(attribute, prop, _FIRST)
+    if has_value and attribute.spec is not None and (text := beyond(attribute.spec, attribute.value)):
+        attribute.node.host.log.warning(attribute.path, text)
     if not has_value and not prop:
         return  # the scene has a relationship of that name
     _note_sources(prop, attribute, loaded)
