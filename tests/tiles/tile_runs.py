@@ -14,7 +14,7 @@ from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import Array, Packed
 
 BLOCK_DIMS = (1, 32, 64)
-COMPILED = False  # whether launches know tiles
+COMPILED = True
 
 
 def shaped(array, t):

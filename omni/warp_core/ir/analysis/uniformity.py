@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...lang.launch_constants import WARP
+from ...lang.types import Tile
 from ..nodes import Function, Operation, Region, Value
 from ..ops import BREAKABLE, COUNTS, ELEMENT_OPS
 from .alias import is_made_by, local_arrays
@@ -127,7 +128,7 @@ class _Walk:
     # -- helpers ------------------------------------------------------------------------------------------------
 
     def mark(self, *values: Value) -> None:
-        self.facts.varying.update(values)
+        self.facts.varying.update(v for v in values if not isinstance(v.type, Tile))  # threads of a block have one tile
 
     def is_varying(self, value: Value) -> bool:
         return value in self.facts.varying
