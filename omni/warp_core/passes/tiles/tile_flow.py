@@ -43,7 +43,8 @@ def handed_on(ops: Iterable[Operation]) -> Iterator[tuple[int, Value, Value]]:
     """Yield each tile that control flow hands on, with the value that receives it and the number of loops around."""
     for op, owner, frames in nested(ops):
         if op.code in ("for", "loop"):
-            pairs = zip(initial(op), carried(op))
+            behind = op.results if op.code == "for" else ()  # a loop without count hands results on by its breaks
+            pairs = [*zip(initial(op), carried(op)), *zip(carried(op), behind)]
         else:
-            pairs = zip(op.args, receiving(op, owner, frames))
+            pairs = list(zip(op.args, receiving(op, owner, frames)))
         yield from ((len(frames), a, b) for a, b in pairs if isinstance(a.type, Tile))
