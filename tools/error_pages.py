@@ -35,7 +35,8 @@ data. The other kernels of the file are not affected. Some mistakes also have a 
 An `InternalError` is a mistake of the compiler, not of your code. It names a file with the details; please report it.
 
 A kernel that fails while it runs raises `wp.KernelError`: in debug mode (`wp.config.mode = "debug"`) with line, thread
-and values; in release mode only where it uses memory that is not there. See [language.md](language.md#debugging).
+and values; in release mode only where it uses memory that is not there, or an element that a tile does not have. See
+[language.md](language.md#debugging).
 """
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import omni.warp_core as wp
 from tests.tiles.tile_runs import interpreted, results
@@ -276,7 +277,5 @@ def racing(out: wp.array[float]):
 
 
 def test_threads_that_race_are_told():
-    import pytest
-
     with pytest.raises(Exception, match="threads 0 and 1 of a block race for element 1 of a tile"):
         interpreted(racing, 1, [np.zeros(4, f32)], 4)
