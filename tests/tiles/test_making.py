@@ -1,5 +1,7 @@
 """Tiles of constants and of values of threads, and what functions make of their elements."""
 
+from typing import Any
+
 import numpy as np
 
 import omni.warp_core as wp
@@ -168,3 +170,47 @@ def one_thread(out: wp.array2d[int], n: int):
 def test_value_of_one_thread():
     out = results(one_thread, 2, np.zeros((4, 3), np.int32), 3, block_dims=(32,))
     np.testing.assert_array_equal(out, [[30] * 3] * 2 + [[31] * 3] * 2)
+
+
+@wp.struct
+class Pair:
+    a: float
+    b: wp.vec3
+
+
+@wp.kernel
+def structs(x: wp.array[Pair], out: wp.array[float]):
+    t = wp.tile_load(x, 3)
+    u = t[1]
+    out[0] = u.a + t[2].b[1]
+    u.a = 9.0
+    t[0] = u
+    t[2].b = wp.vec3(7.0, 8.0, 9.0)
+    t[2].a += 1.0
+    wp.tile_store(x, t)
+
+
+def test_structs():
+    x, out = wp.zeros(3, dtype=Pair), wp.zeros(1, dtype=float)
+    for block_dim in (1, 32):
+        x.assign([Pair(), Pair(), Pair()])
+        rows = x.numpy()
+        rows["a"], rows["b"][2] = [1, 2, 3], [4, 5, 6]
+        x.assign(rows)
+        wp.launch_tiled(structs, 1, [x, out], block_dim=block_dim)
+        np.testing.assert_array_equal(x.numpy()["a"], [9, 2, 4])
+        np.testing.assert_array_equal(x.numpy()["b"], [[0, 0, 0], [0, 0, 0], [7, 8, 9]])
+        assert out.numpy()[0] == 2 + 5
+
+
+@wp.kernel
+def of_any_type(x: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+    t = wp.tile_load(x, shape=wp.static(2 * 2))
+    wp.tile_store(y, t * t.dtype(2) + t)
+
+
+def test_generic_kernels():
+    for t in (int, wp.int64, wp.uint8, float, wp.float16, wp.float64):
+        x, y = wp.array([1, 2, 3, 4], dtype=t), wp.zeros(4, dtype=t)
+        wp.launch_tiled(of_any_type, 1, [x, y], block_dim=32)
+        np.testing.assert_array_equal(y.numpy(), [3, 6, 9, 12])

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.generics import spell
-from ...lang.types import BOOL, Packed, Scalar, Tile, Type, element
+from ...lang.types import BOOL, Packed, Scalar, Struct, Tile, Type, element
 from ..context import Context
 from ..expressions.member_access import Step, descend, store_steps
 from ..expressions.member_access import replace as replaced
@@ -146,7 +146,7 @@ def update(cx: Context, place: TilePlace, kind: str, value: Value, node: ast.AST
 
 
 def augment(cx: Context, place: TilePlace, x: Front, kind: type, operator: Operator, node: ast.AugAssign) -> None:
-    """`t[...] op= x`. On an element, + - & | and ^ are atomic."""
+    """`t[...] op= x`. On an element, + - & | and ^ are atomic, fields of structs aside."""
     if place.at is None:
         old = read(cx, place.view, node.target)
         new = cx.materialise(operator(old, x), node)
@@ -158,7 +158,7 @@ def augment(cx: Context, place: TilePlace, x: Front, kind: type, operator: Opera
         write(cx, place.view, new, node.target)
         return
     t, name = place.type, UPDATES.get(kind)
-    if name and _is_atomic(name, t):
+    if name and _is_atomic(name, t) and not (place.steps and isinstance(place.view.type.dtype, Struct)):
         value = _element(cx, x, t, node.value, node.target)
         update(cx, place, name, _spread(cx, place, name, value, node), node)
         return
