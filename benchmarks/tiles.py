@@ -2,7 +2,8 @@
 
     python benchmarks/tiles.py [--rows 8192] [--rounds 7] [--only softmax] [--threads 1] [--peer-python PYTHON]
 
-The arrays are of float32 with 1,024 columns. A block works on a row, or on a square of 64 x 64 elements.
+The arrays are of float32 with 1,024 columns. A block works on a row, or on a square of 64 x 64 elements. Tasks with
+matrices and sequences are in tile_algorithms.py.
 Before any time is taken, results of all are compared. The implementations then take turns. The processor time of the
 fastest call of each is reported, summed over threads, as other programs on the machine add less to it than to the time
 that passes. `compile` is the processor time of the first launch with an empty kernel cache.
@@ -23,6 +24,8 @@ import numpy as np
 import peers
 from contenders import Contender, serve
 from report import ALONE, OURS, WARP, machine, table
+from tile_algorithms import ALGORITHMS, arrays
+from tile_algorithms import kernels as algorithms
 
 NUMPY = "NumPy"
 COLUMNS, SQUARE = 1024, 64
@@ -33,6 +36,7 @@ TASKS = {
     "column sums": "sums of columns of squares",
     "softmax": "softmax of rows",
     "transpose": "transpose by squares",
+    **{name: algorithm.does for name, algorithm in ALGORITHMS.items()},
 }
 
 
@@ -86,6 +90,7 @@ def kernels(wp: Any) -> dict[str, Any]:
         "column sums": column_sums,
         "softmax": softmax,
         "transpose": transpose,
+        **algorithms(wp),
     }
 
 
@@ -114,10 +119,17 @@ class Worker:
     def load(self, task: str, rows: int) -> tuple[float, float]:
         """Take a task. Returns the processor time of the first launch, and a number that its result must have."""
         wp, kernel = self.wp, self.kernels[task]
+        if task in ALGORITHMS:
+            blocks, (x, y) = ALGORITHMS[task].blocks(rows), arrays(wp, task, data(rows))
+            return self.first(kernel, blocks, x, y)
         x, y = wp.array(data(rows), dtype=float), wp.zeros(shape_of_result(task, rows), dtype=float)
         in_rows = task in ("row sums", "softmax")
         blocks = [rows] if in_rows else [rows // SQUARE, COLUMNS // SQUARE]
-        self.call = lambda: wp.launch_tiled(kernel, dim=blocks, inputs=[x, y], block_dim=64)
+        return self.first(kernel, blocks, x, y)
+
+    def first(self, kernel: Any, blocks: list[int], x: Any, y: Any) -> tuple[float, float]:
+        """Launch a kernel for the first time. Returns what `load` does."""
+        self.call = lambda: self.wp.launch_tiled(kernel, dim=blocks, inputs=[x, y], block_dim=64)
         first = self.time()
         return first, float(np.abs(y.numpy().astype(np.float64)).sum())
 
@@ -131,9 +143,15 @@ class Worker:
 class NumPyWorker:
     """The same by NumPy."""
 
+    def __init__(self) -> None:
+        self.call: Callable[[], Any] = lambda: None
+
     def load(self, task: str, rows: int) -> tuple[float, float]:
         """As that of `Worker`."""
         x = data(rows)
+        if task in ALGORITHMS:
+            self.call = lambda: ALGORITHMS[task].by_numpy(x)
+            return 0.0, float(np.abs(self.call().astype(np.float64)).sum())
         y = np.zeros(shape_of_result(task, rows), np.float32)
 
         def softmax() -> None:
@@ -141,7 +159,7 @@ class NumPyWorker:
             np.exp(y, out=y)
             np.divide(y, y.sum(axis=1, keepdims=True), out=y)
 
-        self.call: Callable[[], Any] = {
+        self.call = {
             "scale": lambda: np.multiply(x, 2.0, out=y),
             "row sums": lambda: np.sum(x, axis=1, out=y),
             "column sums": lambda: np.sum(x.reshape(-1, SQUARE, COLUMNS), axis=1, out=y),
