@@ -88,7 +88,11 @@ class Liveness:
 
     def at_head(self, node: ast.stmt) -> Names:
         """Locals that may be read when an iteration of the loop begins."""
-        return self._with_tiles(self.head.get(id(node), NONE) | self._always)
+        return self._with_tiles(self.reads_at_head(node))
+
+    def reads_at_head(self, node: ast.stmt) -> Names:
+        """Locals that may be read when an iteration of the loop begins, by their own names."""
+        return self.head.get(id(node), NONE) | self._always
 
     def _with_tiles(self, names: Names) -> Names:
         tiles = self.tiles()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...ir.nodes import Value
 from ...lang.registry import INTRINSICS
-from ...lang.types import I32, I64, MAX_NDIM
+from ...lang.types import I32, I64, MAX_NDIM, Tile
 from ..calls.block_intrinsics import in_blocks
 from ..calls.calls import Call, handles
 from ..context import Context, PyLoop
@@ -81,7 +81,7 @@ def _length(cx: Context, start: Value, stop: Value, step: Value) -> Value:
 def shared_loop(cx: Context, node: ast.For, grid: BlockRange) -> None:
     """Lower a loop whose iterations the threads of a block share."""
     _refuse_exits(cx, node)
-    names = assigned(cx, [node])
+    names = assigned(cx, [node]) & cx.liveness.writes([node])
     _refuse_carried(cx, node, names)
     before, loc = dict(cx.env), cx.b.loc
     at = cx.b.push([I32] * len(grid.extents), ["index"] * len(grid.extents))
@@ -141,9 +141,12 @@ def _exits(node: ast.For) -> Iterator[ast.AST]:
 
 def _refuse_carried(cx: Context, node: ast.For, names: frozenset[str]) -> None:
     """Refuse to assign a local that the next iteration, or what follows the loop, reads."""
-    wanted = cx.liveness.at_head(node) | cx.liveness.wanted(node)
-    for name in sorted(names & wanted):
-        if name in cx.env and not isinstance(cx.env[name], (Poison, Undefined)):
+    read = cx.liveness.reads_at_head(node) | cx.liveness.reads_after(node)
+    by_any_name = cx.liveness.at_head(node) | cx.liveness.wanted(node)
+    for name in sorted(names & by_any_name):
+        x = cx.env.get(name)
+        is_tile = isinstance(getattr(x, "type", None), Tile)
+        if x is not None and not isinstance(x, (Poison, Undefined)) and (is_tile or name in read):
             text = f"`{name}` is assigned in {_NAME}, whose iterations the threads of a block share, and read by others"
             help = (
                 "give it another name if it is for one iteration; what several contribute to goes into a shared array, "
