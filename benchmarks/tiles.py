@@ -47,24 +47,24 @@ def data(rows: int) -> np.ndarray:
 def kernels(wp: Any) -> dict[str, Any]:
     """The kernel of each task, written once for both packages."""
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def scale(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
         i, j = wp.tid()
         t = wp.tile_load(x, shape=(SQUARE, SQUARE), offset=(i * SQUARE, j * SQUARE))
         wp.tile_store(y, t * 2.0, offset=(i * SQUARE, j * SQUARE))
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def row_sums(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
         i = wp.tid()
         wp.tile_store(y, wp.tile_sum(wp.tile_load(x[i], shape=COLUMNS)), offset=i)
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def column_sums(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
         i, j = wp.tid()
         t = wp.tile_load(x, shape=(SQUARE, SQUARE), offset=(i * SQUARE, j * SQUARE))
         wp.tile_store(y[i], wp.tile_sum(t, axis=0), offset=j * SQUARE)
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def softmax(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
         i = wp.tid()
         t = wp.tile_load(x[i], shape=COLUMNS)
@@ -73,13 +73,13 @@ def kernels(wp: Any) -> dict[str, Any]:
         total = wp.tile_sum(e)
         wp.tile_store(y[i], e * (1.0 / total[0]))
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def transpose(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
         i, j = wp.tid()
         t = wp.tile_load(x, shape=(SQUARE, SQUARE), offset=(i * SQUARE, j * SQUARE))
         wp.tile_store(y, wp.tile_transpose(t), offset=(j * SQUARE, i * SQUARE))
 
-    @wp.kernel
+    @wp.kernel(module="unique")
     def none():
         pass
 

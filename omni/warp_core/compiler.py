@@ -303,7 +303,8 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         watch.lap("blocks")
     emit = _stage("codegen.cpu.cpu_kernel")
     additions, lanes = ("atomic", 1) if request.serial else (request.additions, request.lanes or 0)
-    options = emit.EmitOptions(lanes, request.inner_contiguous, request.flat, additions, native, request.serial)
+    ways = request.inner_contiguous, request.flat, additions, native, request.serial
+    options = emit.EmitOptions(lanes, *ways, whole_blocks)
     made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
     watch.lap("emit")
     _stage("codegen.toolchain")

@@ -165,3 +165,25 @@ def test_softmax(threads: int) -> None:
     wp.launch_tiled(softmax, dim=(9,), inputs=[wp.array(x), y], block_dim=threads)
     e = np.exp((x - x.max(axis=1, keepdims=True)).astype(float))  # the difference is rounded to float32
     np.testing.assert_allclose(y.numpy(), e / e.sum(axis=1, keepdims=True), rtol=2e-6)
+
+
+@wp.kernel
+def in_part_of_a_block(x: wp.array[float], y: wp.array[float], z: wp.array[float]):
+    first, thread = wp.block_index() * 64, wp.thread_index()
+    squared = x[first + thread] * x[first + thread]
+    t = wp.tile_map(wp.sqrt, wp.tile_load(x, 64, offset=first) * 4.0)
+    wp.tile_store(y, t / wp.tile_broadcast(wp.tile_sum(t), 64), offset=first)
+    z[first + thread] = squared + y[first]
+
+
+def test_tiles_do_not_need_all_threads_of_a_block() -> None:
+    x = np.linspace(1, 2, 128).astype(f32)
+    y, z = wp.zeros(128), wp.zeros(128)
+    wp.launch(in_part_of_a_block, dim=100, inputs=[wp.array(x), y, z], block_dim=64)
+    roots = np.sqrt(4 * x.astype(float)).reshape(2, 64)
+    expected = (roots / roots.sum(axis=1, keepdims=True)).ravel()
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        z.numpy()[:100], (x.astype(float) ** 2 + np.repeat(expected[[0, 64]], 64))[:100], rtol=1e-6
+    )
+    np.testing.assert_array_equal(z.numpy()[100:], 0)

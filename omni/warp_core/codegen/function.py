@@ -48,7 +48,7 @@ class EmitOptions:
     last dimension is shorter than a group of lanes. The grid must have less than 2**31 threads. additions: how
     atomic additions of floats reach memory: "atomic", "logged", or "ordered": logged so that results do not depend on
     how a launch is divided. native: functions of the library that native code runs, by name. serial: each thread sees
-    what earlier ones wrote.
+    what earlier ones wrote. whole_blocks: launches consist of whole blocks.
     """
 
     lanes: int = 0
@@ -57,6 +57,7 @@ class EmitOptions:
     additions: str = "atomic"
     native: frozenset[str] = frozenset()
     serial: bool = False
+    whole_blocks: bool = False
 
 
 @dataclass(frozen=True)

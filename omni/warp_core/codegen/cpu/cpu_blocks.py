@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...ir.analysis.uniformity import reconverges
-from ...ir.interp.block_runner import source_lane, takes_whole_blocks
+from ...ir.interp.block_runner import source_lane
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import EXCHANGES
 from ...lang.launch_constants import WARP
@@ -39,7 +39,7 @@ class Blocks:
     def __init__(self, kernel: KernelEmitter):
         self.kernel, self.w = kernel, kernel.w
         self.size = kernel.fn.block_dim
-        self.partial = not takes_whole_blocks(kernel.fn)
+        self.partial = not kernel.shared.options.whole_blocks
         self.first = ""  # the flattened index of the block's first thread
         self.column = ""  # and that in its row
         self.outer: list[LaneValue] = []  # the indices of the row

@@ -33,8 +33,13 @@ def has_any(function: Function, codes: frozenset[str]) -> bool:
 
 
 def takes_whole_blocks(kernel: Function) -> bool:
-    """True if all threads of a block must exist, because they hand each other values."""
-    return has_any(kernel, WARP_OPS | {"barrier", "shared"})
+    """True if all threads of a block must exist, because they hand each other values. Memory for tiles is another
+    matter: whatever threads there are share the work on it.
+    """
+    operations = [op for f in reachable([kernel]) for op in f.body.walk()]
+    for_tiles = {op.args[0] for op in operations if op.code == "shared_part"}
+    between_threads = WARP_OPS | {"barrier"}
+    return any(op.code in between_threads or (op.code == "shared" and op.result not in for_tiles) for op in operations)
 
 
 def source_lane(kind: str, lane: int, by: int) -> int:

@@ -53,6 +53,10 @@ class _Emitter(DroppingRewriter):
             self._views[place] = self._made("shared_part", (self._arena,), place)
         return self._views[place]
 
+    def _apart(self, t: FixedArray) -> Value:
+        """An array that shares memory with no buffer."""
+        return self._made("shared_part", (self._made("shared", (), FixedArray(U8, (t.bytes,))),), (t, 0))
+
     def _made(self, code: str, args: Sequence[Value], attr: object) -> Value:
         """Memory, at the top of the kernel."""
         op = Operation(code, list(args), attr, self.b.loc)
@@ -76,7 +80,7 @@ class _Emitter(DroppingRewriter):
             target = next(free, None)
             if target is None:  # all wait for each other
                 source = next(iter(waiting.values()))
-                temporary = self._made("shared", (), source.type)
+                temporary = self._apart(source.type)
                 self._transfer(temporary, memory[source], source.type)
                 memory[source] = temporary
                 saved.add(source)
