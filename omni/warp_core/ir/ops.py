@@ -19,7 +19,7 @@ Attributes, by operation:
   is_structure         None; the operand is an address, and the result says whether a descriptor may be read there
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
-  block_tid            the same, of a launch whose last dimension is a block: an index that its threads have in common
+  block_tid            the same, of a launch whose last dimension is a block
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
   shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory; a store to one part
                        leaves nothing in others that lie at the same bytes

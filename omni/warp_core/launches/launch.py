@@ -313,8 +313,8 @@ def launch_tiled(
     """Run a block of threads for every index of a grid: a launch with `block_dim` as one more dimension, the last.
 
     Args:
-        kernel: a function decorated with `@wp.kernel`; `wp.tid()` gives an index for each dimension of the grid, and
-            the index of the thread within its block as one more, if a name is there for it.
+        kernel: a function decorated with `@wp.kernel`. `wp.tid()` gives an index for each dimension of the grid. With
+            one more name, that gets the index of the thread within its block.
         dim: number of blocks, or up to three of them.
         inputs: arguments in the order of the kernel's parameters.
         outputs: the remaining arguments.

@@ -1,8 +1,9 @@
 """Move pure operations out of loops when they compute the same in every iteration.
 
-In place. In: any verified function. Out: no pure operation that stands directly in the region of a `for` or `loop`, or
-in one that is run for each element, has all its operands defined outside; constants leave too. Every pure operation is
-total, so one that a loop of no iterations would not have run is harmless; operations under an `if` stay where they are.
+In place. In: any verified function. Out: no pure operation that stands directly in the region of a `for` or `loop` has
+all its operands defined outside; constants leave too. So it is with regions that are run for each element. Every pure
+operation is total, so one that a loop of no iterations would not have run is harmless. Operations under an `if` stay
+where they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernels that work in blocks of threads, on a CPU: one thread of the pool runs a block at a time.
 
 `passes/barrier_fission.py` has split the kernel at its barriers. What stands outside of `threads` and `elements` is
-emitted once for a block, as scalar code; each `threads` becomes a loop over groups of lanes, and so does each row of
+emitted once for a block, as scalar code. Each `threads` becomes a loop over groups of lanes, and so does each row of
 the grid of `elements`. Shared arrays lie on the stack. Warps are groups of 32 lanes, so that shuffles stay in
 registers. Start with `Blocks.run`.
 """

@@ -1,4 +1,4 @@
-"""What all kinds of loops are made of: the locals that a body assigns, exits in it, and blocks that exits leave."""
+"""Parts of all kinds of loops: the locals that a body assigns, exits in it, and blocks that exits leave."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Runs kernels that work in blocks of threads, for the interpreter: all threads of a block go from one collective
 operation to the next, one thread after the other. Start with `run_blocks`.
 
-Two threads form a `Race` if they access one element of shared memory without a barrier in between, one of them writes,
-and not both are atomic or write the same. The values that they read would depend on which is faster. So do two
-iterations that the threads of a block share (`elements`), as any thread may do either.
+Two threads form a `Race` if they access one element of shared memory without a barrier in between, and one of them
+writes. The values that they read would depend on which is faster. Accesses that are both atomic, or write the same, do
+not race. Two iterations that the threads of a block share (`elements`) race as threads do, for any may do either.
 """
 
 from __future__ import annotations

@@ -139,7 +139,8 @@ def block_range(start: int32, stop: int32 = 0, step: int32 = 1) -> int32:
     `i` which follow each other are best used as the last index of arrays.
 
     An iteration belongs to no thread, and may run beside any other. So it takes from outside only what is the same for
-    all threads of the block, hands on values through arrays alone, and has no `break` or `return`; `continue` ends it.
+    all threads of the block, and hands on values through arrays alone. `continue` ends it; there is no `break` or
+    `return`.
 
     Args:
         start: the first index; with one argument, the count of iterations instead, and indices begin at 0.
