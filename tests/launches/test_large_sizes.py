@@ -119,7 +119,7 @@ def test_blocks_that_their_index_cannot_number():
     with pytest.raises(ValueError, match=r"multiple of block_dim, got 131071"):
         wp.launch(of_blocks, (2**16, 2**17 - 1), [x], block_dim=64)
     with pytest.raises(ValueError, match="a single `i"):
-        wp.launch_tiled(one_index, (2**16, 2**16), [x.view(np.int8)], block_dim=32)
+        wp.launch(one_index, (2**16, 2**16, 32), [x.view(np.int8)], block_dim=32)
 
 
 # -- arrays -----------------------------------------------------------------------------------------------------------
