@@ -19,6 +19,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
+from ...passes.dce import works_on_tiles
 from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
 from ..analysis.leaves import Leaves, assemble, bitcasts_floats, leaf_of, leaf_types, member_span
@@ -29,7 +30,14 @@ from ..rules.provider import DerivativeRules
 from .reverse_atomics import reverse_atomic
 from .reverse_control import reverse_for, reverse_if, reverse_loop
 from .reverse_reductions import reverse_reduce
-from .reverse_tiles import reverse_elements, reverse_get, reverse_map, reverse_of_threads, reverse_set
+from .reverse_tiles import (
+    reverse_algorithm,
+    reverse_elements,
+    reverse_get,
+    reverse_map,
+    reverse_of_threads,
+    reverse_set,
+)
 from .shadow_memory import shadow
 from .tile_values import as_memory, plus
 from .value_scope import ValueScope, ValueScopes
@@ -232,6 +240,9 @@ class Reverse:
         if any(isinstance(a.type, Array) and a.type.dtype in self.scopes.local_types for a in op.args):
             raise NotDifferentiable("a function of the library that is given a local array has no gradient", op)
         written = self.given(op.attr)
+        if works_on_tiles(op.attr):
+            reverse_algorithm(self, op, given, written)
+            return
         adjoint = written or self.callee_adjoint(op.attr)
         active = [v for v in op.results if v.type.is_differentiable]
         seeds = [

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ...ir.analysis.alias import may_alias
 from ...ir.nodes import Function, Operation, Value
+from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Tile
 from ...passes.dce import has_effects
 from ...passes.tiles.tile_builder import tile_map
@@ -74,7 +75,7 @@ class _Placed:
             reverse.add(t, [b.op("tile_from_memory", memory, attr=t.type)])
         for v, cell in zip(summed.values(), cells):
             whole = b.op("tile_from_memory", cell, attr=Tile(v.type, (1,)))
-            self._to_first_thread(v, b.op("tile_get", whole, b.const(0, I32)))
+            _to_first_thread(reverse, v, b.op("tile_get", whole, b.const(0, I32)))
 
     def send(self) -> None:
         """Send a tile of contributions to each value that the elements were made of."""
@@ -88,7 +89,7 @@ class _Placed:
                 lambda at, a=adjoint, o=operands: self._run(a, o, at, {})[0],  # type: ignore[misc]
             )
             if isinstance(source, Value):
-                self._to_first_thread(source, total(b, sent))
+                _to_first_thread(self.reverse, source, total(b, sent))
             else:
                 to, tile = self.of.gets[source].among(self.reverse.scopes.primal), source.args[0]
                 self.reverse.add(tile, [gathered(b, sent, to, tile.type)])
@@ -125,16 +126,41 @@ class _Placed:
         scopes = self.reverse.scopes
         return not any(may_alias(array, w, scopes.shared) for w in scopes.written)
 
-    def _to_first_thread(self, value: Value, sum: Value) -> None:
-        """Add a sum to the adjoint of a value that the first thread gave the block."""
-        b = self.reverse.b
-        first = b.op("eq", b.op("thread_index"), b.i32(0))
-        self.reverse.add(value, _leaves(self.reverse, select(b, first, sum)))
+
+def _to_first_thread(reverse: Reverse, value: Value, sum: Value) -> None:
+    """Add a sum to the adjoint of a value that the first thread gave the block."""
+    b = reverse.b
+    first = b.op("eq", b.op("thread_index"), b.i32(0))
+    reverse.add(value, _leaves(reverse, select(b, first, sum)))
 
 
 def _leaves(reverse: Reverse, adjoint: Value) -> Leaves:
     types = leaf_types(adjoint.type)
     return [leaf_of(reverse.b, adjoint, i) if t.is_differentiable else None for i, t in enumerate(types)]
+
+
+def reverse_algorithm(
+    reverse: Reverse, op: Operation, given: Sequence[Leaves | None], gradient: Function | None
+) -> None:
+    """Add to the adjoints of the operands of one of the library's algorithms on tiles."""
+    if gradient is None:
+        name = op.attr.name.partition("#")[0]
+        raise NotDifferentiable(f"`wp.{name}` has no gradient", op)
+    b, primal = reverse.b, reverse.scopes.primal
+    active = [a for a in op.args if a.type.is_differentiable]
+    wanted = [i for i, a in enumerate(active) if not a.is_const]
+    needed = trimmed(gradient, wanted)
+    used = {a for inner in needed.body.walk() for a in inner.args}
+    values = zip((*op.args, *op.results), needed.params)
+    operands = [primal(v) if p in used else b.zero(v.type) for v, p in values]
+    pairs = [(v.type, g) for v, g in zip(op.results, given) if v.type.is_differentiable]
+    seeds = [b.zero(t) if g is None else g[0] for t, g in pairs]
+    found = b.emit("call", [*operands, *seeds], needed, results=needed.results)
+    for i, x in zip(wanted, found):
+        if isinstance(x.type, Tile):
+            reverse.add(active[i], [x])
+        else:
+            _to_first_thread(reverse, active[i], x)
 
 
 # -- threads ----------------------------------------------------------------------------------------------------------

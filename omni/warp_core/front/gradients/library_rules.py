@@ -9,7 +9,9 @@ from ...lang.generics import unify
 from ...lang.registry import ARRAY_FORMS, GRADIENTS, STAND_INS, TANGENTS, Builtin
 from ...lang.types import Array, Type
 from ...lib import gradients  # noqa: F401 - fills the tables
+from ...passes.dce import works_on_tiles
 from ..library import instantiate
+from .tile_rules import tile_gradient
 
 
 class LibraryGradients:
@@ -17,6 +19,8 @@ class LibraryGradients:
 
     def __call__(self, callee: Function) -> Function | None:
         """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
+        if works_on_tiles(callee):
+            return tile_gradient(callee)
         return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *_differentiable(callee.results)))
 
     def surrogate(self, callee: Function) -> Function | None:
