@@ -73,6 +73,57 @@ def test_elements_that_threads_set():
 
 
 @wp.kernel
+def sections(a: Vector, n: int, out: Vector):
+    x, y = wp.tile_load(a, shape=8), wp.tile_load(a, shape=8)
+    for i in range(n):
+        x[i] = y[i] * x[i + 1] * a[0]
+    x[2:5] = y[0:3]
+    z = x[1::2]
+    z *= z
+    wp.tile_assign(x, z, offset=4)
+    wp.tile_store(out, x * x)
+
+
+def test_sections_that_are_assigned():
+    judge(sections, 1, normal(8), 3, np.zeros(8))
+
+
+@wp.kernel
+def random_factors(a: Vector, out: Vector):
+    t = wp.thread_index()
+    factors = wp.tile_astype(wp.tile_randf(shape=8, rng=wp.rand_init(3)), dtype=F)
+    third = wp.tile_from_thread(shape=8, value=a[t] * a[t], thread_idx=2)
+    wp.tile_store(out, third * wp.tile_load(a, shape=8) * factors)
+
+
+def test_random_numbers_and_the_value_of_one_thread():
+    judge(random_factors, 1, normal(8), np.zeros(8), block_dims=(4,))
+
+
+@wp.kernel
+def some_set(a: Vector, out: Vector):
+    t = wp.thread_index()
+    x = wp.tile_load(a, shape=8)
+    if t % 2 == 0:
+        x[t] = a[t] * a[t]
+    wp.tile_store(out, x * x)
+
+
+@wp.kernel
+def stacked(a: Vector, out: Vector):
+    t = wp.thread_index()
+    s = wp.tile_stack(8, dtype=F)
+    wp.tile_stack_push(s, a[t], True)
+    value, _ = wp.tile_stack_pop(s)
+    out[t] = value * a[t]
+
+
+def test_elements_that_some_threads_set_and_stacks_are_refused():
+    refused(some_set, "elements of a tile that only some threads of a block set have no gradient yet")
+    refused(stacked, "have no gradient yet, tiles aside")
+
+
+@wp.kernel
 def scalar_loop(a: Vector, n: int, out: Vector):
     t = wp.thread_index()
     x = wp.tile_load(a, shape=4)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.analysis.alias import local_arrays
+from ..ir.analysis.effects import works_on_tiles
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
-from ..lang.types import Array, Tile, leaves
 
 # What goes where its result is not used, regions and calls aside.
 REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {
@@ -33,13 +33,6 @@ def dce(function: Function) -> None:
     marker.roots(function.body)
     marker.run()
     _sweep(function.body, marker)
-
-
-def works_on_tiles(function: Function) -> bool:
-    """True if a function of the library makes tiles of tiles, in memory of its own."""
-    types = [*(p.type for p in function.params), *function.results]
-    tiles = any(isinstance(t, Tile) for t in types)
-    return tiles and function.is_library and not any(isinstance(leaf, Array) for t in types for _, leaf in leaves(t))
 
 
 def has_effects(function: Function) -> bool:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from ...ir.builder import Builder
 from ...ir.nodes import Operation, Value
+from ...ir.tile_builder import tile_map
 from ...lang.types import Tile
-from ...passes.tiles.tile_builder import tile_map
 from .tile_values import select, summed
 
 

@@ -7,11 +7,21 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_own, location, may_alias
-from ...ir.analysis.effects import written_params
+from ...ir.analysis.alias import (
+    identified_object,
+    is_gradient,
+    is_local,
+    is_made_by,
+    is_own,
+    location,
+    may_alias,
+)
+from ...ir.analysis.effects import works_on_tiles, written_params
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
+from ...ir.interp.block_runner import has_any
 from ...ir.nodes import Function, Operation, Region, Value
+from ...ir.ops import COUNTS, ELEMENT_OPS, WARP_OPS
 from ...lang.errors import NotDifferentiable, NotReplayable
 from ...lang.types import Array, Type
 from ...passes.checks import drop_asserts
@@ -30,7 +40,8 @@ from .reverse_atomics import plain_local_atomics
 from .reverse_pass import Reverse
 from .single_exit import single_exit
 
-_OF_BLOCKS = frozenset(("shared", "barrier", "shuffle", "ballot", "tile_to_memory", "tile_from_memory"))
+_OF_BLOCKS = WARP_OPS | {"barrier"}
+_LENDING = COUNTS | {"slice", "tile_from_memory"}
 _NO_BLOCKS = (
     "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet, tiles aside; "
     "launch it with record_tape=False. If a gradient is wanted, record a function that computes it: "
@@ -74,9 +85,14 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
 
 
 def _refuse_threads(prepared: Function) -> None:
-    """Refuse what threads of a block do together besides tiles."""
+    """Refuse what threads of a block do together besides tiles: memory of the block is accessed by the block alone."""
+    by_block = {inner for op in prepared.body.walk() if op.code in ELEMENT_OPS for inner in op.regions[0].walk()}
     for op in prepared.body.walk():
-        if op.code in _OF_BLOCKS:
+        shared = [a for a in op.args if isinstance(a.type, Array) and is_made_by(a, "shared", "tile_to_memory")]
+        is_access = op in by_block and op.code in ("load", "store", "atomic")
+        meets = op.code in _OF_BLOCKS or (op.code == "call" and has_any(op.attr, _OF_BLOCKS | {"shared"}))
+        is_known = works_on_tiles(op.attr) if op.code == "call" else is_access or op.code in _LENDING
+        if (meets or shared) and not is_known:
             raise NotDifferentiable(_NO_BLOCKS, op)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import partial
 
-from ...ir.analysis.alias import is_local
+from ...ir.analysis.alias import is_local, is_own
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Operation, Region, Value
@@ -51,7 +51,7 @@ class PrimalPass(Rewriter):
         self.visit_ops(function.body.ops[:-1])
 
     def _write(self, op: Operation) -> None:
-        if is_local(op.args[0]):
+        if is_own(op.args[0]):
             self._copy(op)
             return
         if self.replaying is not None:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from ...ir.analysis.alias import identified_object, is_local, is_made_by, is_own
+from ...ir.analysis.effects import works_on_tiles
 from ...ir.builder import Builder
+from ...ir.interp.block_runner import has_any
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
-from ...passes.dce import works_on_tiles
 from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
 from ..analysis.leaves import Leaves, assemble, bitcasts_floats, leaf_of, leaf_types, member_span
@@ -33,16 +34,18 @@ from .reverse_reductions import reverse_reduce
 from .reverse_tiles import (
     reverse_algorithm,
     reverse_elements,
+    reverse_from_memory,
     reverse_get,
     reverse_map,
     reverse_of_threads,
     reverse_set,
 )
 from .shadow_memory import shadow
-from .tile_values import as_memory, plus
+from .tile_values import as_memory, plus, tile_type
 from .value_scope import ValueScope, ValueScopes
 from .value_stack import CELLS, ValueFrame
 
+_READS = frozenset(("load", "atomic", "array_at"))
 _SLOPES_OF_ONE = frozenset(
     ("add", "sub", "neg", "min", "max", "minnum", "maxnum", "abs")
 )  # adjoints that only pass on what they are given
@@ -113,7 +116,7 @@ class Reverse:
         return self.scope.adjoints.pop(value, None)
 
     def sent_by_threads(self, tile: Value) -> Value:
-        """Memory of the block to which threads add what they send to elements of a tile."""
+        """Memory of the block to which threads add what they send to elements of a tile, or of memory of the block."""
         scope: ValueScope = self.scope
         while scope.region is not self.scopes.region_of[tile]:
             assert scope.outer is not None
@@ -121,7 +124,7 @@ class Reverse:
         if tile not in scope.memory:
             b = Builder()
             b.push()
-            scope.memory[tile] = as_memory(b, tile.type)
+            scope.memory[tile] = as_memory(b, tile_type(tile))
             made = scope.prologue if scope.outer is not None else self.prelude
             made += b.pop().ops
         return scope.memory[tile]
@@ -131,7 +134,7 @@ class Reverse:
         for value in values:
             memory = self.scope.memory.pop(value, None)
             if memory is not None:
-                self.add(value, [self.b.op("tile_from_memory", memory, attr=value.type)])
+                self.add(value, [self.b.op("tile_from_memory", memory, attr=tile_type(value))])
 
     # -- operations -------------------------------------------------------------------------------------------------
 
@@ -243,6 +246,8 @@ class Reverse:
         if works_on_tiles(op.attr):
             reverse_algorithm(self, op, given, written)
             return
+        if not any(p.type.is_differentiable for p in op.attr.params) and not has_any(op.attr, _READS):
+            return
         adjoint = written or self.callee_adjoint(op.attr)
         active = [v for v in op.results if v.type.is_differentiable]
         seeds = [
@@ -295,6 +300,15 @@ class Reverse:
     def _tile_set(self, op: Operation, given: Leaves) -> None:
         reverse_set(self, op, given)
 
+    def _tile_to_memory(self, op: Operation, given: Leaves) -> None:
+        self.add(op.args[0], given)
+
+    def _tile_from_memory(self, op: Operation, given: Leaves) -> None:
+        reverse_from_memory(self, op, given)
+
+    def _shared(self, op: Operation, given: Leaves) -> None:
+        """Nothing was there before."""
+
     def _tile_of_threads(self, op: Operation, given: Leaves) -> None:
         reverse_of_threads(self, op, given)
 
@@ -315,6 +329,8 @@ class Reverse:
 
     def gradient(self, array: Value) -> Value:
         """The array of the gradient of `array`. Local arrays have theirs beside them."""
+        if is_made_by(array, "shared", "tile_to_memory"):
+            return self.sent_by_threads(array)
         if not is_local(array):
             if identified_object(array) is None and array.type.dtype in self.scopes.local_types:
                 raise NotDifferentiable("a choice among arrays, one of them local, has no gradient", array.op)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
 from ...ir.nodes import Operation, Value
+from ...ir.tile_builder import tile_map
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Packed, Scalar, Tile, Type, Vec, members
-from ...passes.tiles.tile_builder import tile_map
 from .tile_values import reduced_by, select
 
 if TYPE_CHECKING:

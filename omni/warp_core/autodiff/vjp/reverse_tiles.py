@@ -18,19 +18,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...ir.analysis.alias import may_alias
+from ...ir.analysis.alias import is_made_by, may_alias
 from ...ir.nodes import Function, Operation, Value
+from ...ir.tile_builder import elements, tile_map
 from ...lang.errors import NotDifferentiable
-from ...lang.types import I32, Tile
+from ...lang.types import I32, Array, Tile
 from ...passes.dce import has_effects
-from ...passes.tiles.tile_builder import tile_map
-from ..analysis.leaves import Leaves, leaf_of, leaf_types
+from ..analysis.leaves import Leaves, assemble, leaf_of, leaf_types
 from .access_maps import gathered
 from .element_functions import AdjointInPlace, ElementFunction, has_writes, outline, trimmed
 from .tile_values import as_memory, select, total
 
 if TYPE_CHECKING:
     from .reverse_pass import Reverse
+
+_DIVERGENT = (
+    "elements of a tile that only some threads of a block set have no gradient yet: let all threads set one, such as "
+    "t[i] = wp.where(condition, x, t[i])"
+)
 
 
 def reverse_map(reverse: Reverse, op: Operation) -> None:
@@ -97,7 +102,7 @@ class _Placed:
     def _operands(self, adjoint: Function) -> dict[Value, Value]:
         """What is taken from outside for parameters of the adjoint: values and tiles, those that it uses alone."""
         of, primal = self.of, self.reverse.scopes.primal
-        arrays = set(of.arrays(adjoint.params))
+        arrays = {*of.arrays(adjoint.params), *(p for p, _ in self._lent(adjoint))}
         used = {a for op in adjoint.body.walk() for a in op.args if op.code != "grad" or a not in arrays}
         outside = [*of.coordinates, *of.captured, *of.tiles, *(get.args[0] for get in of.gets)]
         pairs = list(zip(adjoint.params, outside))[len(of.coordinates) :]
@@ -120,7 +125,14 @@ class _Placed:
         arrays = dict(zip(of.arrays(adjoint.params), of.tiles))
         tiles = {p: given.pop(p) for p in arrays if p in given}
         memory = {p: shadows[t] for p, t in arrays.items() if t in shadows}
+        memory |= {p: self.reverse.gradient(v) for p, v in self._lent(adjoint)}
         return AdjointInPlace(b, tiles, memory, self._is_lasting, of.op).run(adjoint, given)
+
+    def _lent(self, adjoint: Function) -> list[tuple[Value, Value]]:
+        """The parameters that are memory of the block, and that memory."""
+        first = len(self.of.coordinates)
+        captured = zip(adjoint.params[first:], self.of.captured)
+        return [(p, v) for p, v in captured if isinstance(v.type, Array) and is_made_by(v, "shared", "tile_to_memory")]
 
     def _is_lasting(self, array: Value) -> bool:
         scopes = self.reverse.scopes
@@ -154,7 +166,7 @@ def reverse_algorithm(
     values = zip((*op.args, *op.results), needed.params)
     operands = [primal(v) if p in used else b.zero(v.type) for v, p in values]
     pairs = [(v.type, g) for v, g in zip(op.results, given) if v.type.is_differentiable]
-    seeds = [b.zero(t) if g is None else g[0] for t, g in pairs]
+    seeds = [b.zero(t) if g is None else assemble(b, t, g) for t, g in pairs]
     found = b.emit("call", [*operands, *seeds], needed, results=needed.results)
     for i, x in zip(wanted, found):
         if isinstance(x.type, Tile):
@@ -172,6 +184,19 @@ def reverse_get(reverse: Reverse, op: Operation, given: Leaves) -> None:
     reverse.accumulate([reverse.sent_by_threads(op.args[0]), *indices], (), op.results[0].type, given)
 
 
+def reverse_from_memory(reverse: Reverse, op: Operation, given: Leaves) -> None:
+    """Add the adjoint of a tile to that of the memory that it was made of."""
+    b, (tile,) = reverse.b, given
+    assert tile is not None
+    memory = reverse.gradient(op.args[0])
+
+    def element(at: Sequence[Value]) -> None:
+        g = b.op("tile_get", tile, *at)
+        reverse.accumulate([memory, *at], (), g.type, _leaves(reverse, g))
+
+    elements(b, tile.type.shape, element)
+
+
 def reverse_of_threads(reverse: Reverse, op: Operation, given: Leaves) -> None:
     """Each thread gets the adjoint of its own element."""
     (tile,) = given
@@ -187,6 +212,8 @@ def reverse_set(reverse: Reverse, op: Operation, given: Leaves) -> None:
     before, *indices, value = op.args
     place = [reverse.scopes.primal(i) for i in indices]
     if op.attr == "set":
+        if reverse.scopes.divergent() is not None:
+            raise NotDifferentiable(_DIVERGENT, op)
         memory = b.op("tile_to_memory", tile)
         reverse.add(value, reverse.withdraw([memory, *place], (), value.type, False))
         tile = b.op("tile_from_memory", memory, attr=tile.type)

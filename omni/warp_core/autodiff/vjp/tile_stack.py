@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from ...ir.builder import Builder
 from ...ir.nodes import Value
+from ...ir.tile_builder import unflattened
 from ...lang.types import I32, Tile
-from ...passes.tiles.tile_builder import unflattened
 from .tile_values import as_memory
 
 Element = Callable[[Value], Value]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
 from ...ir.nodes import Value
+from ...ir.tile_builder import tile_map
 from ...lang.types import I32, Struct, Tile, members
-from ...passes.tiles.tile_builder import tile_map
 
 Element = Callable[[Sequence[Value]], Value]  # from coordinates
 
@@ -54,3 +54,12 @@ def total(b: Builder, tile: Value) -> Value:
 def as_memory(b: Builder, t: Tile) -> Value:
     """Memory of the block with the elements of a tile, all zero."""
     return b.op("tile_to_memory", b.zero(t))
+
+
+def tile_type(value: Value) -> Tile:
+    """The type of a tile, or of the tile of all elements of memory of the block."""
+    if isinstance(value.type, Tile):
+        return value.type
+    op = value.op
+    assert op is not None
+    return op.args[0].type if op.code == "tile_to_memory" else Tile(op.attr.dtype, op.attr.shape)

@@ -95,6 +95,17 @@ class ValueScopes:
         """True if a value, other than a tile, is the same in all threads of a block that works with tiles."""
         return self._varying is not None and value not in self._varying and not isinstance(value.type, Tile)
 
+    def divergent(self) -> Operation | None:
+        """The innermost branch or loop around the open scope that threads of a block go through in different ways."""
+        scope: ValueScope | None = self.scope
+        while scope is not None and scope.owner is not None and self._varying is not None:
+            op = scope.owner
+            ways = op.args[:1] if op.code == "if" else op.args[:3] if op.code == "for" else op.regions[0].ops[-2].args
+            if not self._varying.isdisjoint(ways):
+                return op
+            scope = scope.outer
+        return None
+
     def count_of(self, loop: Operation) -> Value:
         """The number of iterations that a `loop` had."""
         if loop not in self.counts:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...ir.analysis.effects import works_on_tiles
 from ...ir.nodes import Function
 from ...lang.generics import unify
 from ...lang.registry import ARRAY_FORMS, GRADIENTS, STAND_INS, TANGENTS, Builtin
 from ...lang.types import Array, Type
 from ...lib import gradients  # noqa: F401 - fills the tables
-from ...passes.dce import works_on_tiles
 from ..library import instantiate
 from .tile_rules import tile_gradient
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Value
+from ...ir.tile_builder import elements, tile_map, unflattened
 from ...lang.types import I32, Scalar, Tile
-from ...passes.tiles.tile_builder import elements, tile_map, unflattened
 from ..tiles import tile_algorithms as algorithms
 
 Adjoints = Sequence[Value | None]  # of all operands; None for those that can have none

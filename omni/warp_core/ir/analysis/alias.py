@@ -13,6 +13,7 @@ from ..nodes import Function, Operation, Value
 from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
+_IDENTIFIED = ("alloca", "shared", "tile_to_memory")
 _OWN = ("alloca", "stash", "shared", "tile_to_memory")
 
 
@@ -63,7 +64,7 @@ def underlying_object(array: Value) -> Value:
 
 
 def identified_object(array: Value) -> Value | None:
-    """Return the parameter or local array (`alloca`) that is the underlying object of `array`, None for others."""
+    """Return the underlying object of `array` if it is a parameter or memory of a thread or block, None for others."""
     found = location(array)
     return None if found is None else found[0]
 
@@ -74,7 +75,7 @@ def location(array: Value) -> tuple[Value, tuple[int, ...]] | None:
     Arrays of different locations do not alias where arrays of different parameters do not.
     """
     found = provenance(array)
-    is_identified = found.object.op is None or found.object.op.code == "alloca"
+    is_identified = found.object.op is None or found.object.op.code in _IDENTIFIED
     return (found.object, found.members) if is_identified else None
 
 
@@ -112,7 +113,7 @@ def may_alias(a: Value, b: Value, shared: bool) -> bool:
     first, second = location(a), location(b)
     if first is None or second is None or first == second:
         return True
-    return shared and not is_local(a) and not is_local(b)
+    return shared and not is_own(a) and not is_own(b)
 
 
 def local_arrays(function: Function, accesses: Collection[str] = ("load", "store", "atomic")) -> dict[Value, Value]:

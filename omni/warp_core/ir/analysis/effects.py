@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
+from ...lang.types import Array, FixedArray, Struct, Tile, Type, element, leaves, member_at
 from ..launch_facts import Need
 from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
 from .id_params import id_params
+
+
+def works_on_tiles(function: Function) -> bool:
+    """True if a function of the library makes tiles of tiles, in memory of its own."""
+    types = [*(p.type for p in function.params), *function.results]
+    tiles = any(isinstance(t, Tile) for t in types)
+    return tiles and function.is_library and not any(isinstance(leaf, Array) for t in types for _, leaf in leaves(t))
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:

@@ -8,9 +8,9 @@ before. Inside, threads access the memory; behind, it is a tile again. A tile th
 from __future__ import annotations
 
 from ...ir.nodes import Function, Operation, Value
+from ...ir.tile_builder import set_element
 from ...lang.errors import PassError
 from ..barriers import partings
-from .tile_builder import set_element
 from .tile_flow import handed_on, nested
 from .value_dropping import DroppingRewriter
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import BREAKABLE, result_type
+from ...ir.tile_builder import copy, elements
 from ...lang.types import U8, FixedArray, Tile
 from ..barriers import shared_bytes
-from .tile_builder import copy, elements
 from .tile_flow import carried, initial, receiving
 from .tile_liveness import Lives, memory_of
 from .tile_memory import Allocation, Buffer

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import reduced
+from ...ir.tile_builder import set_element, tile_map, unflattened
 from ...lang.types import I32, Tile
-from .tile_builder import set_element, tile_map, unflattened
 
 PARTS = 16
 _SHORT = 8  # lines of so few elements are combined by one lane each

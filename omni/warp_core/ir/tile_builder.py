@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ...ir.builder import Builder
-from ...ir.nodes import Value
-from ...lang.types import I32, Tile
+from ..lang.types import I32, Tile
+from .builder import Builder
+from .nodes import Value
 
 
 def tile_map(b: Builder, t: Tile, element: Callable[[Sequence[Value]], Value]) -> Value:
