@@ -19,18 +19,18 @@ Attributes, by operation:
   is_structure         None; the operand is an address, and the result says whether a descriptor may be read there
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
-  block_tid            the same, of a launch whose last dimension is a block
-  shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
-  shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory; a store to one part
-                       leaves nothing in others that lie at the same bytes
-  tile_map             the `Tile` that results; the region computes the element at its coordinates, which are int32
-  tile_get             None; operands are the tile and an int32 index for each dimension, in bounds
-  tile_set             what becomes of the element at the indices and the last operand: TILE_UPDATES; the result is the
-                       tile after all threads that come here have set theirs
-  tile_reduce          the axis, -1 for all; the region combines two elements
-  tile_of_threads      the `Tile` that results: element i is the operand of thread i
-  tile_to_memory       None; the result is shared memory of its own, with the elements in it
-  tile_from_memory     the `Tile` that results: the elements that lie in an array of that shape
+  block_tid            the same, of a launch whose last dimension is a block: an index that its threads have in common.
+  shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored.
+  shared_part          (`FixedArray`, offset): the array that begins at a byte of shared memory. A store to one part
+                       leaves nothing in others that lie at the same bytes.
+  tile_map             the `Tile` that results. The region computes the element at its int32 coordinates.
+  tile_get             None. Operands are the tile and an int32 index for each dimension, in bounds.
+  tile_set             what becomes of the element at the indices and the last operand: TILE_UPDATES. The result is
+                       the tile after all threads that come here have set theirs.
+  tile_reduce          the axis, -1 for all. The region combines two elements.
+  tile_of_threads      the `Tile` that results: element i is the operand of thread i.
+  tile_to_memory       None. The result is shared memory of its own, with the elements in it.
+  tile_from_memory     the `Tile` that results: the elements that lie in an array of that shape.
   shuffle              how a thread finds the lane of its warp whose value it gets; SHUFFLE_KINDS
   libm                 function name
   printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each, %r %hr (as Python)

@@ -243,7 +243,10 @@ _BLOCKS = (
 )
 _TILES = (
     "tile untile tile_zeros tile_ones tile_full tile_arange tile_astype tile_map tile_sum tile_reduce tile_min "
-    "tile_max tile_argmin tile_argmax tile_dot tile_randi tile_randf tile_from_thread tile_load tile_store "
+    "tile_max tile_argmin tile_argmax tile_dot tile_randi tile_randf tile_from_thread"
+)
+_TILE_PLACES = (
+    "tile_load tile_store "
     "tile_atomic_add tile_load_indexed tile_store_indexed tile_atomic_add_indexed tile_extract tile_view "
     "tile_transpose tile_broadcast tile_reshape tile_squeeze tile_empty tile_assign tile_axpy tile_diag_add "
     "tile_slice_indexed tile_scatter_add tile_scatter_masked tile_add_inplace tile_sub_inplace tile_bit_and_inplace "
@@ -257,14 +260,14 @@ _TILE_SEQUENCES = (
     "tile_fft tile_ifft tile_sort tile_scan_inclusive tile_scan_exclusive tile_scan_max_inclusive "
     "tile_scan_min_inclusive tile_stack tile_stack_push tile_stack_pop tile_stack_clear tile_stack_count"
 )
-TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_MATRICES} {_TILE_SEQUENCES}".split())
+TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_PLACES} {_TILE_MATRICES} {_TILE_SEQUENCES}".split())
 # What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
 SHARED_BUILTINS = TILE_BUILTINS | {"block_range"}
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
     "tid printf print where select static constant cast len expect_eq expect_near",
     _BLOCKS,
-    *(_TILES, _TILE_MATRICES, _TILE_SEQUENCES),
+    *(_TILES, _TILE_PLACES, _TILE_MATRICES, _TILE_SEQUENCES),
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",
