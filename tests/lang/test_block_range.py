@@ -319,6 +319,18 @@ def test_indices_of_tiled_launches(block_dim, interpret):
         np.testing.assert_array_equal(out.numpy(), 10 * np.arange(3)[:, None] + t % 5 + 1000 * t)
 
 
+def test_a_recorded_tiled_launch_keeps_its_blocks():
+    out = wp.zeros((6, 5), dtype=int)
+    command = wp.launch_tiled(of_block, dim=3, inputs=[out], block_dim=4, record_cmd=True)
+    command.set_dim((6, 8))
+    command.launch()
+    i, j = np.indices((6, 5))
+    np.testing.assert_array_equal(out.numpy(), 2 * (10 * i + j))  # two blocks for each row
+    with pytest.raises(wp.CompileError, match="the last dimension of the launch is no multiple of block_dim"):
+        command.set_dim((6, 2))
+        command.launch()
+
+
 def test_tiled_launches_of_kernels_without_blocks():
     """Names are the first dimensions: each of the threads of a block has the index of the block."""
 
