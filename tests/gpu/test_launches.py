@@ -217,6 +217,24 @@ def test_grids_that_are_too_large(gpu, kernel, mode, monkeypatch):
     assert x.list() == [0.0]
 
 
+@wp.kernel
+def scaled_rows(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    row = wp.tid()
+    s = wp.shared_array(shape=64, dtype=float)
+    for i in wp.block_range(x.shape[1]):
+        s[i] = x[row, i]
+    for i in wp.block_range(x.shape[1] - 1, -1, -1):
+        out[row, i] = s[i] + 2.0 * s[x.shape[1] - 1 - i]
+
+
+def test_tiled_launches_share_iterations(gpu):
+    x = np.arange(150, dtype=np.float32).reshape(3, 50)
+    for block_dim in (1, 32, 96):
+        out = wp.zeros((3, 50), dtype=float)
+        wp.launch_tiled(scaled_rows, dim=3, inputs=[wp.array(x), out], block_dim=block_dim)
+        np.testing.assert_array_equal(out.numpy(), x + 2.0 * x[:, ::-1])
+
+
 def test_blocks_of_other_sizes(gpu):
     x = wp.zeros(1000, dtype=float)
     for block_dim in (32, 100, 1, gpu.max_block_dim, 256, None, np.int64(64)):
