@@ -6910,7 +6910,28 @@ def thread_index() -> Any:
     [0, 1, 2, 10, 11, 12]
     """
 
-def tile(x: Any, preserve_type: Any = False) -> Any: ...
+def tile(x: Any, preserve_type: Any = False) -> Any:
+    """Tile of what the threads of the block have: element i is that of thread i.
+
+    As an annotation, `wp.tile[float, 4, 8]` and `wp.tile(dtype=float, shape=(4, 8))` name the type of a tile.
+
+    Args:
+        x: the value of this thread.
+        preserve_type: whether an element of the tile is a whole vector or matrix.
+
+    Returns:
+        A tile of `block_dim()` elements. Of vectors with n components one of (n, `block_dim()`) numbers, and of
+        matrices one of (rows, columns, `block_dim()`), unless their type is preserved.
+
+    >>> @wp.kernel
+    ... def squares(out: wp.array[int]):
+    ...     i, t = wp.tid()
+    ...     wp.tile_store(out, wp.tile(t * t))
+    >>> out = wp.zeros(4, dtype=int)
+    >>> wp.launch_tiled(squares, dim=1, inputs=[out], block_dim=4)
+    >>> out.list()
+    [0, 1, 4, 9]
+    """
 
 def tile_add_inplace(a: Any, *args: Any, value: Any = None) -> Any:
     """Add a value to an element of a tile, atomically: `a[i] += value`.

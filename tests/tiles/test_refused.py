@@ -1,4 +1,4 @@
-"""What kernels cannot do with tiles: types, places, and elements out of bounds."""
+"""Mistakes of kernels with tiles: types, places, and elements out of bounds."""
 
 import numpy as np
 import pytest

@@ -125,6 +125,8 @@ class Intrinsic(EagerCall):
 
 
 class TypeIntrinsic(Intrinsic):  # noqa: D101 - a docstring would hide that of the function
+    __doc__ = Intrinsic.__dict__["__doc__"]
+
     def __getitem__(self, item: Any) -> Any:
         """Return the type that a subscript names in annotations: `wp.tile[float, 4, 8]`."""
         return late("tile_type")(item)
