@@ -144,6 +144,31 @@ def test_a_tile_decides_when_its_loop_ends(threads: int) -> None:
     assert 1 < steps.numpy()[0] < steps.numpy()[1] < 30
 
 
+@wp.kernel
+def set_by_some(x: wp.array[float], y: wp.array2d[float], limit: int):
+    lane = wp.thread_index()
+    t = wp.tile_load(x, 64)
+    old = t
+    if lane < limit:
+        for k in range(lane, 64, wp.block_dim()):
+            t[k] = old[k] + t[63 - k] * 0.0 + float(k)
+            if (k & 1) == 1:
+                t[k] += 100.0
+    wp.tile_store(y[0], t)
+    wp.tile_store(y[1], old)
+
+
+@pytest.mark.parametrize("threads", BLOCKS)
+def test_some_threads_set_elements(threads: int) -> None:
+    x = uneven((64,))
+    for limit in (0, 1, 20, 64):
+        y = wp.zeros((2, 64))
+        wp.launch_tiled(set_by_some, dim=(1,), inputs=[wp.array(x), y, limit], block_dim=threads)
+        k = np.arange(64)
+        new = np.where(k % 2 == 1, (x + k.astype(f32)) + f32(100), x + k.astype(f32))
+        np.testing.assert_array_equal(y.numpy(), [np.where(k % threads < limit, new, x), x])
+
+
 @wp.func
 def softened(t: wp.tile[float, 1, 50]):
     top = wp.tile_max(t)
