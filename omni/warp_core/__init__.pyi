@@ -8059,8 +8059,9 @@ def tile_store(a: Any, t: Any, offset: Any = None, bounds_check: Any = True, ali
     """
 
 def tile_store_indexed(a: Any, indices: Any, t: Any, offset: Any = None, axis: Any = 0) -> Any:
-    """Write a tile to elements of an array that a tile of indices selects along one axis. What would lie outside of the
-    array is left out.
+    """Write a tile to elements of an array that a tile of indices selects along one axis.
+
+    What would lie outside of the array is left out.
 
     Args:
         a: an array with as many dimensions as the tile.

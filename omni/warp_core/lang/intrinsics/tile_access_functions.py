@@ -131,8 +131,9 @@ def tile_load_indexed(
 
 
 def tile_store_indexed(a: Array[S], indices: Tile, t: Tile, offset: int32 = None, axis: Constant = 0) -> None:
-    """Write a tile to elements of an array that a tile of indices selects along one axis. What would lie outside of the
-    array is left out.
+    """Write a tile to elements of an array that a tile of indices selects along one axis.
+
+    What would lie outside of the array is left out.
 
     Args:
         a: an array with as many dimensions as the tile.
