@@ -7201,7 +7201,7 @@ def tile_cholesky(A: Any, fill_mode: Any = 'lower') -> Any:
         The tile of L with `L @ transpose(L)` = A for the lower triangle, or of U with `transpose(U) @ U` = A for the
         upper one; the other triangle is zero. It is NaN from the first pivot on that is not positive.
 
-    Derivative: none yet.
+    Derivative: of the triangle that is read.
 
     >>> @wp.kernel
     ... def factor(x: wp.array2d[float]):
@@ -7219,7 +7219,7 @@ def tile_cholesky_inplace(A: Any, fill_mode: Any = 'lower') -> Any:
         A: tile of M x M floats, of which one triangle is read. It becomes the factor.
         fill_mode: that triangle, "lower" or "upper".
 
-    Derivative: none yet.
+    Derivative: of the triangle that is read.
 
     >>> @wp.kernel
     ... def factor(x: wp.array2d[float]):
@@ -7243,7 +7243,7 @@ def tile_cholesky_solve(L: Any, y: Any, fill_mode: Any = 'lower') -> Any:
     Returns:
         The tile of x, with the shape of `y`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -7263,7 +7263,7 @@ def tile_cholesky_solve_inplace(L: Any, y: Any, fill_mode: Any = 'lower') -> Any
         y: tile of M or M x R floats. It becomes the solution.
         fill_mode: the triangle that holds the factor, "lower" or "upper".
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -7349,7 +7349,7 @@ def tile_extract(a: Any, *i: Any) -> Any:
     Returns:
         The element or component. An index out of bounds ends the launch with a `KernelError`.
 
-    Derivative: none yet: kernels that work in blocks have no gradient.
+    Derivative: the element gets the sum over the threads.
 
     >>> @wp.kernel
     ... def pick(x: wp.array[float], out: wp.array[float]):
@@ -7376,7 +7376,7 @@ def tile_fft(inout: Any) -> Any:
     Args:
         inout: tile of vec2f or vec2d, each a complex number.
 
-    Derivative: none yet.
+    Derivative: the inverse transform of the adjoint.
 
     >>> @wp.kernel
     ... def transform(x: wp.array[wp.vec2f]):
@@ -7438,7 +7438,7 @@ def tile_ifft(inout: Any) -> Any:
     Args:
         inout: tile of vec2f or vec2d, each a complex number.
 
-    Derivative: none yet.
+    Derivative: the transform of the adjoint.
 
     >>> @wp.kernel
     ... def transform(x: wp.array[wp.vec2f]):
@@ -7509,7 +7509,7 @@ def tile_lower_solve(L: Any, y: Any) -> Any:
     Returns:
         The tile of z, with the shape of `y`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -7527,7 +7527,7 @@ def tile_lower_solve_inplace(L: Any, y: Any) -> Any:
         L: tile of M x M floats, of which the lower triangle is read.
         y: tile of M or M x R floats. It becomes the solution.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -7581,7 +7581,7 @@ def tile_matmul(a: Any, b: Any, out: Any = None, alpha: Any = ..., beta: Any = .
     Returns:
         The tile `alpha * a @ b`, if there is no `out`.
 
-    Derivative: none yet.
+    Derivative: of `a`, `b`, `out`, `alpha` and `beta`.
 
     >>> @wp.kernel
     ... def square(x: wp.array2d[float]):
@@ -7741,7 +7741,7 @@ def tile_scan_exclusive(a: Any) -> Any:
     Returns:
         The tile of sums; the first is zero.
 
-    Derivative: none yet.
+    Derivative: of every element.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -7763,7 +7763,7 @@ def tile_scan_inclusive(a: Any) -> Any:
     Returns:
         The tile of sums.
 
-    Derivative: none yet.
+    Derivative: of every element.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -7783,7 +7783,7 @@ def tile_scan_max_inclusive(a: Any) -> Any:
     Returns:
         The tile of maxima.
 
-    Derivative: none yet.
+    Derivative: of the first element that has the maximum.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -7803,7 +7803,7 @@ def tile_scan_min_inclusive(a: Any) -> Any:
     Returns:
         The tile of minima.
 
-    Derivative: none yet.
+    Derivative: of the first element that has the minimum.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -7888,7 +7888,7 @@ def tile_sort(keys: Any, values: Any) -> Any:
         keys: tile of int32, uint32, float32, int64, uint64 or float64.
         values: tile of as many elements of any type.
 
-    Derivative: none.
+    Derivative: elements take theirs along.
 
     >>> @wp.kernel
     ... def sort(keys: wp.array[float], values: wp.array[int]):
@@ -8147,7 +8147,7 @@ def tile_upper_solve(U: Any, z: Any) -> Any:
     Returns:
         The tile of x, with the shape of `z`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], z: wp.array[float]):
@@ -8165,7 +8165,7 @@ def tile_upper_solve_inplace(U: Any, z: Any) -> Any:
         U: tile of M x M floats, of which the upper triangle is read.
         z: tile of M or M x R floats. It becomes the solution.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], z: wp.array[float]):
@@ -8612,7 +8612,7 @@ def untile(a: Any) -> Any:
     Returns:
         The element of this thread; of a tile of two dimensions a vector, of three a matrix.
 
-    Derivative: none yet: kernels that work in blocks have no gradient.
+    Derivative: each element gets that of its thread.
 
     >>> @wp.kernel
     ... def reverse(x: wp.array[int]):

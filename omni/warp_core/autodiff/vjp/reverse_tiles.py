@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .reverse_pass import Reverse
 
 _DIVERGENT = (
-    "elements of a tile that only some threads of a block set have no gradient yet: let all threads set one, such as "
+    "elements of a tile that only some threads of a block set have no gradient yet. Let all threads set one, such as "
     "t[i] = wp.where(condition, x, t[i])"
 )
 

@@ -1,6 +1,6 @@
 """Tiles on the value stack: element e is kept by thread e modulo the size of the block, in as many cells as it takes.
 
-All threads of a block must be there, as of any kernel that has shared memory (`takes_whole_blocks`).
+So all threads of a block must be there, which a barrier says: launches refuse to end with a part of a block.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def push_tile(b: Builder, tile: Value, block_dim: int, keep: Callable[[Value, Va
         last = b.i32(math.prod(tile.type.shape) - 1)
         keep(k, b.op("tile_get", tile, *unflattened(b, b.op("min", number, last), tile.type.shape)))
 
+    b.op("barrier")
     _own(b, tile.type, block_dim, iteration)
 
 

@@ -37,7 +37,8 @@ def tile_gradient(callee: Function) -> Function | None:
     """The gradient of a function on tiles; None if there is no rule for it."""
     if callee.name not in _made:
         name, _, rest = callee.name.partition("#")
-        rule, options = _RULES.get(name), rest[:-1].split("; ")[1:]
+        is_active = any(t.is_differentiable for t in callee.results)
+        rule, options = _RULES.get(name) if is_active else None, rest[:-1].split("; ")[1:]
         _made[callee.name] = _function(callee, rule, options) if rule else None
     return _made[callee.name]
 

@@ -188,7 +188,7 @@ def tile_extract(a: Tile, *i: int32) -> S:
     Returns:
         The element or component. An index out of bounds ends the launch with a `KernelError`.
 
-    Derivative: none yet: kernels that work in blocks have no gradient.
+    Derivative: the element gets the sum over the threads.
 
     >>> @wp.kernel
     ... def pick(x: wp.array[float], out: wp.array[float]):

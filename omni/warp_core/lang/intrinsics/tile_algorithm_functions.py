@@ -30,7 +30,7 @@ def tile_matmul(
     Returns:
         The tile `alpha * a @ b`, if there is no `out`.
 
-    Derivative: none yet.
+    Derivative: of `a`, `b`, `out`, `alpha` and `beta`.
 
     >>> @wp.kernel
     ... def square(x: wp.array2d[float]):
@@ -54,7 +54,7 @@ def tile_cholesky(A: Tile, fill_mode: Constant = "lower") -> Tile:
         The tile of L with `L @ transpose(L)` = A for the lower triangle, or of U with `transpose(U) @ U` = A for the
         upper one; the other triangle is zero. It is NaN from the first pivot on that is not positive.
 
-    Derivative: none yet.
+    Derivative: of the triangle that is read.
 
     >>> @wp.kernel
     ... def factor(x: wp.array2d[float]):
@@ -73,7 +73,7 @@ def tile_cholesky_inplace(A: Tile, fill_mode: Constant = "lower") -> None:
         A: tile of M x M floats, of which one triangle is read. It becomes the factor.
         fill_mode: that triangle, "lower" or "upper".
 
-    Derivative: none yet.
+    Derivative: of the triangle that is read.
 
     >>> @wp.kernel
     ... def factor(x: wp.array2d[float]):
@@ -98,7 +98,7 @@ def tile_cholesky_solve(L: Tile, y: Tile, fill_mode: Constant = "lower") -> Tile
     Returns:
         The tile of x, with the shape of `y`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -119,7 +119,7 @@ def tile_cholesky_solve_inplace(L: Tile, y: Tile, fill_mode: Constant = "lower")
         y: tile of M or M x R floats. It becomes the solution.
         fill_mode: the triangle that holds the factor, "lower" or "upper".
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -143,7 +143,7 @@ def tile_lower_solve(L: Tile, y: Tile) -> Tile:
     Returns:
         The tile of z, with the shape of `y`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -162,7 +162,7 @@ def tile_lower_solve_inplace(L: Tile, y: Tile) -> None:
         L: tile of M x M floats, of which the lower triangle is read.
         y: tile of M or M x R floats. It becomes the solution.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], y: wp.array[float]):
@@ -186,7 +186,7 @@ def tile_upper_solve(U: Tile, z: Tile) -> Tile:
     Returns:
         The tile of x, with the shape of `z`.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], z: wp.array[float]):
@@ -205,7 +205,7 @@ def tile_upper_solve_inplace(U: Tile, z: Tile) -> None:
         U: tile of M x M floats, of which the upper triangle is read.
         z: tile of M or M x R floats. It becomes the solution.
 
-    Derivative: none yet.
+    Derivative: of the right-hand sides, and of the triangle that is read.
 
     >>> @wp.kernel
     ... def solve(a: wp.array2d[float], z: wp.array[float]):
@@ -230,7 +230,7 @@ def tile_fft(inout: Tile) -> None:
     Args:
         inout: tile of vec2f or vec2d, each a complex number.
 
-    Derivative: none yet.
+    Derivative: the inverse transform of the adjoint.
 
     >>> @wp.kernel
     ... def transform(x: wp.array[wp.vec2f]):
@@ -250,7 +250,7 @@ def tile_ifft(inout: Tile) -> None:
     Args:
         inout: tile of vec2f or vec2d, each a complex number.
 
-    Derivative: none yet.
+    Derivative: the transform of the adjoint.
 
     >>> @wp.kernel
     ... def transform(x: wp.array[wp.vec2f]):
@@ -275,7 +275,7 @@ def tile_scan_inclusive(a: Tile) -> Tile:
     Returns:
         The tile of sums.
 
-    Derivative: none yet.
+    Derivative: of every element.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -296,7 +296,7 @@ def tile_scan_exclusive(a: Tile) -> Tile:
     Returns:
         The tile of sums; the first is zero.
 
-    Derivative: none yet.
+    Derivative: of every element.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -317,7 +317,7 @@ def tile_scan_max_inclusive(a: Tile) -> Tile:
     Returns:
         The tile of maxima.
 
-    Derivative: none yet.
+    Derivative: of the first element that has the maximum.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -338,7 +338,7 @@ def tile_scan_min_inclusive(a: Tile) -> Tile:
     Returns:
         The tile of minima.
 
-    Derivative: none yet.
+    Derivative: of the first element that has the minimum.
 
     >>> @wp.kernel
     ... def scan(x: wp.array[int]):
@@ -360,7 +360,7 @@ def tile_sort(keys: Tile, values: Tile) -> None:
         keys: tile of int32, uint32, float32, int64, uint64 or float64.
         values: tile of as many elements of any type.
 
-    Derivative: none.
+    Derivative: elements take theirs along.
 
     >>> @wp.kernel
     ... def sort(keys: wp.array[float], values: wp.array[int]):

@@ -161,7 +161,7 @@ def untile(a: Tile) -> S:
     Returns:
         The element of this thread; of a tile of two dimensions a vector, of three a matrix.
 
-    Derivative: none yet: kernels that work in blocks have no gradient.
+    Derivative: each element gets that of its thread.
 
     >>> @wp.kernel
     ... def reverse(x: wp.array[int]):
