@@ -985,7 +985,7 @@ def block_dim() -> int:
     [2, 2, 2, 2]
     """
 
-def block_range(*bounds: int) -> Iterator[_Thread]:
+def block_range(start: int, stop: int=..., step: int=...) -> Iterator[_Thread]:
     """Iterations that the threads of a block share: each of them is run by some thread. It stands in a `for` statement.
 
     Iterations see what all threads did before the loop, and what follows sees all that they did: no `syncthreads()` is

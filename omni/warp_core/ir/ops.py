@@ -14,9 +14,9 @@ Attributes, by operation:
   shape extent         dimension: its length as int32, which launches see to (passes/counts.py), and as int64
   alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
-                       operands start, count and step name, : keeps it; None fixes as many as there are operands
-  array_at             the type of the elements; operands are the address in memory and the number of elements
-  is_structure         None; the operand is an address, and the result says whether a descriptor may be read there
+                       operands start, count and step name, : keeps it; None fixes as many as there are operands.
+  array_at             the type of the elements; operands are the address in memory and the number of elements.
+  is_structure         None; the operand is an address, and the result says whether a descriptor may be read there.
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   block_tid            the same, of a launch whose last dimension is a block: an index that its threads have in common.

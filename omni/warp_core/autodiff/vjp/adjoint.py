@@ -43,9 +43,8 @@ from .single_exit import single_exit
 _OF_BLOCKS = WARP_OPS | {"barrier"}
 _LENDING = COUNTS | {"slice", "tile_from_memory"}
 _NO_BLOCKS = (
-    "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet, tiles aside; "
-    "launch it with record_tape=False. If a gradient is wanted, record a function that computes it: "
-    "tape.record_func(backward, arrays)"
+    "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet, tiles aside. "
+    "Launch it with record_tape=False; for a gradient, record a function: tape.record_func(backward, arrays)"
 )
 
 
