@@ -38,6 +38,7 @@ f32 = np.float32
         ),
         ("a = wp.tile_ones(4)\na[:2] = wp.tile_ones(2, dtype=int)", None, ["cannot be assigned", "wp.tile_astype"]),
         ("a = wp.tile_ones(4)\nb = a[4]", "4", ["tile index 4 is out of bounds for axis 0 with size 4"]),
+        ("b = wp.tile_ones(4)[::0]", "::0", ["the step of a slice cannot be zero"]),
         ("b = wp.tile_extract(wp.tile_ones(4), -1)", "-1", ["tile index -1 is out of bounds"]),
         ("a = wp.tile_arange(n)", "n", ["must be compile time constants, but stop is not"]),
         ("a = wp.tile_load(n, 4)", "n", ["takes an array for `a`, not int32"]),

@@ -105,6 +105,8 @@ def part_of(cx: Context, x: Front, extent: int, node: ast.AST) -> Part:
 
 def slice_of(cx: Context, bounds: slice, extent: int, t: Tile, node: ast.AST) -> Part:
     """The part of a dimension that a slice selects."""
+    if bounds.step == 0:
+        raise cx.error("shape", "the step of a slice cannot be zero", node)
     picked = range(extent)[bounds]
     if not picked:
         raise cx.error("shape", f"the slice makes an empty tile of {spell(t)}; a tile has at least one element", node)
