@@ -53,7 +53,8 @@ def write_back(cx: Context, m: Match, new: list[Value], call: ast.AST, what: str
         if place.name and call not in cx.liveness.changed:
             raise _not_seen(cx, place, call, what)
         if any(place.overlaps(other) for n, other in places if n != name):
-            raise cx.error("arguments", f"`{place.name}` is passed twice to parameters that {what} changes", place.node)
+            shown = place.name or ast.unparse(place.node)
+            raise cx.error("arguments", f"`{shown}` is passed twice to parameters that {what} changes", place.node)
         place.put(cx, value)
 
 
