@@ -1017,7 +1017,7 @@ def block_range(start: int, stop: int=..., step: int=...) -> Iterator[_Thread]:
     >>> x = wp.array([[1.0, 3.0], [2.0, 2.0]], dtype=float)
     >>> wp.launch(normalise, dim=2, inputs=[x], block_dim=1)
     >>> x.list()
-    [[0.25, 0.75], [0.5, 0.5]]
+    [0.25, 0.75, 0.5, 0.5]
     """
 
 def printf(text: str, *args: Any) -> None:

@@ -163,7 +163,7 @@ def block_range(start: int32, stop: int32 = 0, step: int32 = 1) -> int32:
     >>> x = wp.array([[1.0, 3.0], [2.0, 2.0]], dtype=float)
     >>> wp.launch(normalise, dim=2, inputs=[x], block_dim=1)
     >>> x.list()
-    [[0.25, 0.75], [0.5, 0.5]]
+    [0.25, 0.75, 0.5, 0.5]
     """
 
 

@@ -65,7 +65,7 @@ def _value_problems(spec: NodeSpec, entry: Entry) -> Iterator[str]:
         yield f"{name}: the node has no such attribute" + (f"; did you mean {port}:{near[0]}?" if near else "")
         return
     is_given = entry.section in SETS and not isinstance(entry.value, dict)
-    if is_given and (attribute.allowed_tokens or attribute.minimum is not None or attribute.maximum is not None):
+    if is_given and attribute.has_limits:
         try:
             text = beyond(attribute, coerce(entry.value, attribute.type))
         except ValueTypeError as error:

@@ -57,6 +57,11 @@ class AttributeSpec:
         """The side of the node it is on: inputs, outputs or state."""
         return self.name.partition(":")[0]
 
+    @property
+    def has_limits(self) -> bool:
+        """True if not all values of its type are meant."""
+        return bool(self.allowed_tokens) or self.minimum is not None or self.maximum is not None
+
 
 @dataclass(frozen=True)
 class NodeSpec:

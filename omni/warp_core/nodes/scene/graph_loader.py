@@ -274,7 +274,8 @@ def _check_version(node: Node, spec: NodeSpec) -> None:
 def _plain_property(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
     """Take the authored value and connections of an attribute whose value USD holds as it is."""
     has_value = take(attribute, prop, _FIRST)
-    if has_value and attribute.spec is not None and (text := beyond(attribute.spec, attribute.value)):
+    spec = attribute.spec
+    if has_value and spec is not None and spec.has_limits and (text := beyond(spec, attribute.value)):
         attribute.node.host.log.warning(attribute.path, text)
     if not has_value and not prop:
         return  # the scene has a relationship of that name
