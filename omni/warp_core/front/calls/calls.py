@@ -60,7 +60,7 @@ def handles(*callees: Any) -> Callable[[Handler], Handler]:
     return enter
 
 
-# What is no builtin of the library, and works on elements of tiles as these do.
+# Functions beside the builtins of the library that work on the elements of tiles, too.
 _OF_ELEMENTS = (abs, min, max, pow, round, INTRINSICS["where"], INTRINSICS["select"])
 _TAKE_PLACES = (INTRINSICS["load"], INTRINSICS["store"])  # `wp.load(a[i])`: the first argument is not loaded before
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...ir.tile_builder import unflattened
 from ...lang.generics import spell
 from ...lang.types import Tile
 from ..context import Context
@@ -125,11 +126,7 @@ def _reshape(cx: Context, a: Arguments) -> Front:
         b, index = cx.b, cx.b.i32(0)
         for i, stride in zip(coordinates, row_major(shape)):
             index = b.op("add", index, b.op("mul", i, b.i32(stride)))
-        out = []
-        for stride in row_major(t.shape):
-            out.append(b.op("div", index, b.i32(stride)))
-            index = b.op("rem", index, b.i32(stride)) if stride > 1 else index
-        return out
+        return unflattened(b, index, t.shape)
 
     return rearranged(view, shape, row_major(shape), at)
 

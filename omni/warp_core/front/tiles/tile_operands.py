@@ -40,7 +40,7 @@ def check_operands(cx: Context, symbol: str, left: Any, right: Any, node: ast.AS
 
 
 def _element(x: Any) -> Type | None:
-    """The type of an operand's elements; None for a number without a type, and for what is no number."""
+    """The type of an operand's elements; None for a number without a type, and for other values."""
     t = getattr(x, "type", None)
     return None if isinstance(x, UntypedLiteral) else t.dtype if isinstance(t, Tile) else t
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ...ir.nodes import Operation, Value
+from ...ir.tile_builder import unflattened
 from ...lang import registry
 from ...lang.types import F32, I32, U32, Scalar, Tile
 from ..calls.calls import chosen_builtin
@@ -24,16 +24,6 @@ def block_memory(cx: Context, tile: Tile, node: Any) -> Value:
     op.results = (Value(tile.memory.view, op),)
     cx.b.outermost.ops.insert(0, op)
     return op.result
-
-
-def coordinates(cx: Context, number: Value, shape: Sequence[int]) -> At:
-    """The coordinates of an element, by its number in row-major order."""
-    b, out = cx.b, []
-    for d in range(len(shape)):
-        stride = b.i32(math.prod(shape[d + 1 :]))
-        out.append(b.op("div", number, stride))
-        number = b.op("rem", number, stride)
-    return out
 
 
 def _random(name: str, builtin: str, t: Scalar) -> None:
@@ -55,7 +45,7 @@ def _random(name: str, builtin: str, t: Scalar) -> None:
             span = [at[0], cx.b.i32(size), cx.b.i32(stride)]
             number, state_now = cx.b.push([I32, U32], ["number", "state"])
             value, state_next = _draw(cx, a, builtin, state_now, bounds)
-            cx.b.op("store", memory, *coordinates(cx, number, shape), value, attr=())
+            cx.b.op("store", memory, *unflattened(cx.b, number, shape), value, attr=())
             cx.b.terminate("yield", [state_next])
             cx.b.emit("for", [*span, state], None, (cx.b.pop(),), (U32,))
 
