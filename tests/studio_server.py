@@ -115,6 +115,12 @@ class Client:
         """Send an edit."""
         self.send("edit", ops=list(ops), label="edit")
 
+    def save(self) -> None:
+        """Save the scene with all edits that were sent, and wait until the file is written."""
+        start = len(self.messages)
+        self.send("save")
+        self.wait(lambda: any(m["is"] == "disk" for m in self.messages[start:]) and not self.latest["doc"]["edited"])
+
     def wait(self, condition: Callable[[], Any]) -> Any:
         """Wait until a condition holds, and return what it gave."""
         end = time.monotonic() + PATIENCE

@@ -40,8 +40,7 @@ def test_unknown_node_types_ports_and_references_are_told_and_the_rest_runs(tmp_
         assert odd["known"] is False and odd["type"] == "nowhere.DoesNotExist"
         told(client, "nowhere.DoesNotExist")
         client.edit({"do": "set", "path": f"{NODE}.inputs:height", "value": 2.0})
-        client.send("save")
-        client.wait(lambda: not client.latest["doc"]["edited"])
+        client.save()
         client.close()
     saved = scene.read_text()
     assert "nowhere.DoesNotExist" in saved and "missing.usda" in saved and "inputs:height = 2" in saved

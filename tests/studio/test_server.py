@@ -190,7 +190,7 @@ def test_messages_that_make_no_sense_are_told_and_the_server_goes_on(client):
 def test_nothing_runs_before_consent_and_then_it_moves(studio, client, tmp_path):
     client.wait(lambda: VERTICES in client.arrays)
     np.testing.assert_array_equal(client.arrays[VERTICES], np.array(REST, np.float32))
-    [asked] = client.latest["consent"]["codes"]
+    [asked] = client.wait(lambda: client.latest.get("consent"))["codes"]
     assert asked["node"] == NODE and SECRET in asked["text"] and not client.kernels
     client.send("code", node=NODE, text=LIFT, rev=1, run=True)
     client.wait(lambda: "agree to run" in client.latest.get("refused", {}).get("text", ""))
@@ -350,13 +350,13 @@ def test_a_save_remembers_typed_texts_alone(scene, tmp_path):
     def edited(change):
         with running(scene, settings) as studio:
             client = Client(studio)
-            client.wait(lambda: "codes" in client.latest.get("consent", {}) and VERTICES in client.arrays)
-            asked = client.latest["consent"]["codes"]
+            asked = client.wait(lambda: client.latest.get("consent"))["codes"]
             if asked:
                 client.trust()
             change(client)
-            client.send("save")
-            client.wait(lambda: not client.latest["doc"]["edited"])
+            client.save()
+            if change is type_text:
+                client.wait((settings / "consented-code").exists)
             client.close()
         return bool(asked)
 
@@ -454,8 +454,7 @@ def test_unsaved_edits_come_back_after_the_server_was_killed(scene, tmp_path):
         assert client.wait(lambda: client.latest.get("recover"))["count"] == 1
         client.send("recover", take=True)
         client.wait(lambda: near(client, 6 + 1 / 24)() and client.latest["doc"]["edited"])
-        client.send("save")
-        client.wait(lambda: not client.latest["doc"]["edited"])
+        client.save()
         client.close()
     with running(scene, settings) as studio:
         client = Client(studio)

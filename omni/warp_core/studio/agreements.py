@@ -14,20 +14,21 @@ from .pages import Pages
 class Agreements:
     """The texts of one scene, and which of them may run.
 
-    `codes` has what the engine told about them. `is_partial` lets some texts run while others wait for consent.
+    `codes` has what the engine told about them, and `is_known` is True once it has. `is_partial` lets some texts run
+    while others wait for consent.
     """
 
     def __init__(self, pages: Pages, evaluation: Evaluation):
         self._pages, self._evaluation = pages, evaluation
         self.codes: list[dict[str, Any]] = []
-        self.is_partial = False
+        self.is_known = self.is_partial = False
         self._agreed: set[str] = consented_code.remembered()
         self._typed: set[str] = set()  # digests of texts that the user typed here; a save remembers them
         self._is_saved = False
 
     def take(self, codes: list[dict[str, Any]]) -> None:
         """Take the texts as the engine has them."""
-        self.codes = codes
+        self.codes, self.is_known = codes, True
         if self._is_saved:
             self._is_saved = False
             self.remember({code["digest"] for code in codes} & self._typed)

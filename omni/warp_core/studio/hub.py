@@ -81,10 +81,12 @@ class Hub:
         evaluation = self.evaluation
         page.post({"is": "welcome", "version": VERSION, "types": node_types(self.document.registry)})
         for message in (
-            self.outline.message(), evaluation.timeline_message(), self.agreements.message(),
-            evaluation.state_message(), evaluation.log_message(), self._disk(),
+            self.outline.message(), evaluation.timeline_message(), evaluation.state_message(),
+            evaluation.log_message(), self._disk(),
         ):  # fmt: skip
             page.post(message)
+        if self.agreements.is_known:
+            page.post(self.agreements.message())
         self.texts.attach(page)
         if self.document.is_new and not self.document.revision:
             page.post(
