@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 import { Banners } from "./banners";
-import { CodePanel } from "./code_panel";
+import { CodePanel } from "./code/code_panel";
 import { Dialog, Differences, Gallery } from "./dialogs";
-import { GraphPanel } from "./graph_panel";
+import { GraphPanel } from "./graph/graph_panel";
+import { Palette, type PaletteKind, type Wire } from "./graph/palette";
 import { useKeys } from "./keys";
-import { Palette, type PaletteKind, type Wire } from "./palette";
 import { Parameters } from "./parameters";
 import { Splitter } from "./splitter";
 import { useStudio } from "./studio";
 import { TimelineBar } from "./timeline_bar";
 import { TopBar } from "./top_bar";
-import { Viewport } from "./viewport";
+import { Viewport } from "./view/viewport";
 
 export type Theme = "dark" | "light";
 

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
-import { prims } from "./pick";
 import { edit, findNode, getState, notify, send, setState } from "./studio";
+import { prims } from "./view/pick";
 
 interface Actions {
   openCommands: () => void;

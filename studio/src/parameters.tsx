@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { isCompanion } from "./graph_model";
+import { isCompanion } from "./graph/graph_model";
 import type { GraphNode, Port } from "./messages";
 import { edit, findNode, send, useStudio } from "./studio";
 

@@ -18,8 +18,8 @@ import type {
   Samples,
   Timeline,
 } from "./messages";
-import type { Pick } from "./pick";
 import { type FrameRecord, parseRecord, RecordReader } from "./records";
+import type { Pick } from "./view/pick";
 
 export interface Text {
   text: string;

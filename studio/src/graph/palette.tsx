@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { deleteSelection, displaySelection, muteSelection, step, togglePlay } from "./keys";
-import { allNodes, edit, getState, notify, select, send, setState, shownGraph, useStudio } from "./studio";
+import { deleteSelection, displaySelection, muteSelection, step, togglePlay } from "../keys";
+import { allNodes, edit, getState, notify, select, send, setState, shownGraph, useStudio } from "../studio";
 import { candidates } from "./wires";
 
 export type PaletteKind = "commands" | "nodes" | "wires";

@@ -8,8 +8,8 @@ import {
 } from "@codemirror/autocomplete";
 import { localCompletionSource } from "@codemirror/lang-python";
 import { type EditorView, hoverTooltip, type Tooltip } from "@codemirror/view";
-import type { KernelName } from "./messages";
-import { getState } from "./studio";
+import type { KernelName } from "../messages";
+import { getState } from "../studio";
 
 const WORDS =
   "and break continue def elif else False float for if in int not or pass range return True while wp".split(

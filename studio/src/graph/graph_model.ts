@@ -2,7 +2,7 @@
 
 import { Graph as Layout, layout } from "@dagrejs/dagre";
 import { type Edge, type Node, Position } from "@xyflow/react";
-import type { Graph, GraphNode, Port } from "./messages";
+import type { Graph, GraphNode, Port } from "../messages";
 
 export type NodeData = { node: GraphNode; inputs: Port[]; outputs: Port[] };
 export type FlowNode = Node<NodeData, "warp">;

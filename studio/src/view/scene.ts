@@ -2,8 +2,8 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { FrameRecord, Header, Numbers } from "../records";
 import { Fog } from "./fog";
-import type { FrameRecord, Header, Numbers } from "./records";
 
 const MOVING_POINTS = 250_000; // that are drawn of a large cloud while the camera moves or the scene plays
 

@@ -15,13 +15,13 @@ import {
   useReactFlow,
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useMemo, useState } from "react";
-import type { Theme } from "./app";
+import type { Theme } from "../app";
+import { Icon } from "../icons";
+import { deleteSelection } from "../keys";
+import type { Graph, Port } from "../messages";
+import { edit, select, setState, shownGraph, useStudio } from "../studio";
 import { edgesOf, type FlowNode, isLarge, nodesOf, split } from "./graph_model";
-import { Icon } from "./icons";
-import { deleteSelection } from "./keys";
-import type { Graph, Port } from "./messages";
 import type { Wire } from "./palette";
-import { edit, select, setState, shownGraph, useStudio } from "./studio";
 
 interface Props {
   theme: Theme;

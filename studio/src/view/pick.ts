@@ -1,7 +1,7 @@
 /** Picking in the viewport: the prim and the vertex or point below the mouse, and the node that wrote it. */
 
 import * as THREE from "three";
-import type { Doc, GraphNode } from "./messages";
+import type { Doc, GraphNode } from "../messages";
 import type { SceneView, Shape } from "./scene";
 
 export interface Pick {

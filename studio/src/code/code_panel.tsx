@@ -19,11 +19,11 @@ import { Annotation, Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
-import type { Theme } from "./app";
-import { FindOutWhy } from "./banners";
+import type { Theme } from "../app";
+import { FindOutWhy } from "../banners";
+import { getState, notify, setState, typeText, useStudio } from "../studio";
 import { marks } from "./diagnostics";
 import { complete, hover } from "./kernel_language";
-import { getState, notify, setState, typeText, useStudio } from "./studio";
 
 const REST = 300; // milliseconds without a key after which mistakes are shown
 const MOST_TEXT = 1 << 20; // characters of a kernel's text

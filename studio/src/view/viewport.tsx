@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
-import type { Theme } from "./app";
+import type { Theme } from "../app";
+import { onFrame, select, setState, useStudio } from "../studio";
 import { type Pick, pickAt, prims, writerOf } from "./pick";
 import { SceneView } from "./scene";
-import { onFrame, select, setState, useStudio } from "./studio";
 
 declare global {
   interface Window {

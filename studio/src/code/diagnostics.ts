@@ -2,7 +2,7 @@
 
 import type { Action, Diagnostic as Mark } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import type { Diagnostic } from "./messages";
+import type { Diagnostic } from "../messages";
 
 /** Returns the offset in UTF-16 units of a column, which counts characters from 1. */
 export function offsetOf(line: string, column: number): number {

@@ -1,7 +1,7 @@
 /** Wires that could be drawn from a node, for those who do not use a mouse. */
 
+import type { Graph, GraphNode, Port } from "../messages";
 import { shownInputs, shownOutputs } from "./graph_model";
-import type { Graph, GraphNode, Port } from "./messages";
 
 export interface Candidate {
   source: string;
