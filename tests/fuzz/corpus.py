@@ -46,7 +46,7 @@ def modules() -> list[str]:
     """The texts, those of hand-written kernels first."""
     found = []
     for folder in FOLDERS:
-        for path in sorted((TESTS / folder).glob("*.py")):
+        for path in sorted((TESTS / folder).rglob("*.py")):
             tree = ast.parse(path.read_text())
             if path.name.startswith("language_cases"):
                 found += _everyday(tree)

@@ -14,7 +14,7 @@ from omni.warp_core.ir.interp import array_memory, interp
 from omni.warp_core.lang.kernel import Function
 from omni.warp_core.lang.values.scalars import typed_components
 from omni.warp_core.lang.values.value_classes import to_leaves
-from tests.lang.test_language_cases import CASES
+from tests.lang.cases.test_language_cases import CASES
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from omni.warp_core.front.lower import lower_function
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.kernel import Function
-from tests.lang import (
+from tests.lang.cases import (
     language_cases,
     language_cases_flow,
     language_cases_forms,
