@@ -19,9 +19,13 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import simulated_bundles as bundles
-import tomllib
 from pxr import Sdf, Usd
 from simulated_bundles import Contents, Type, ogn_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 # -- modules of Kit ---------------------------------------------------------------------------------------------------
 

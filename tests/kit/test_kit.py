@@ -9,13 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tomllib
 from PIL import Image
 from pxr import Sdf, Usd, Vt
 
 from omni.warp_core.nodes.play.player import Player, Settings
 from omni.warp_core.nodes.stock.node_registry import ALIASES
 from tools import extension
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 SCENES = ROOT / "data" / "scenes"

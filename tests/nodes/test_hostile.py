@@ -244,6 +244,10 @@ def test_code_that_ends_the_process(make_scene, tmp_path, status):
     assert "no result was written" in err and not (tmp_path / "out.usdc").exists()
 
 
+# What Python shows for an exception whose `str` fails.
+NO_TEXT = "<exception str() failed>" if sys.version_info >= (3, 11) else "<unprintable Odd object>"
+
+
 @pytest.mark.parametrize(
     ("prelude", "words"),
     [
@@ -252,7 +256,7 @@ def test_code_that_ends_the_process(make_scene, tmp_path, status):
         ("class Stop(BaseException):\\n  pass\\nraise Stop(5)", "Stop: 5"),
         (
             "class Odd(Exception):\\n  def __str__(self):\\n    raise ValueError\\nraise Odd",
-            "Odd: <exception str() failed>",
+            f"Odd: {NO_TEXT}",
         ),
     ],
 )

@@ -49,14 +49,15 @@ def with_large_stack(action: Callable[[], R], subject: str) -> R:
         sys.setrecursionlimit(limit)  # raises RecursionError where it could not be set back
         sys.setrecursionlimit(max(limit, FRAMES))
         try:
-            return _in_thread(action)
+            return in_thread(action)
         except (RecursionError, MemoryError):
             raise CompileError(subject, [Diagnostic("too-large", "the source is nested too deeply")]) from None
         finally:
             sys.setrecursionlimit(limit)
 
 
-def _in_thread(action: Callable[[], R]) -> R:
+def in_thread(action: Callable[[], R]) -> R:
+    """Do `action`, which is Python code, in a thread with a large stack."""
     work = Work(action)
     try:
         work.start()

@@ -7,10 +7,11 @@ one `return`.
 from __future__ import annotations
 
 import ast
+import inspect
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
 
 from .generics import Any as AnyType
 from .kernel import Function
@@ -61,12 +62,22 @@ def _find(code: CodeType, text: str) -> ast.Lambda | None:
         nodes = [n for n in ast.walk(parse(text)) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
     except SyntaxError:
         return None
-    if len(nodes) > 1:  # the innermost that all of the code came from
-        positions: Any = getattr(code, "co_positions", tuple)()  # from Python 3.11 on
-        places = [(first, col, last, end) for first, last, col, end in positions if col != end]
-        nodes = [n for n in nodes if places and all(_contains(n.body, p) for p in places)]
+    if len(nodes) > 1:
+        nodes = [n for n in nodes if _is_of(n, code)]
         nodes.sort(key=lambda n: (n.lineno, n.col_offset))
-    return nodes[-1] if nodes else None
+    if sys.version_info < (3, 11) and len(nodes) > 1:
+        return None
+    return nodes[-1] if nodes else None  # the innermost that all of the code came from
+
+
+def _is_of(node: ast.Lambda, code: CodeType) -> bool:
+    """True if the code may come from a lambda: by its places, or in Python 3.10 by the names of its parameters."""
+    if sys.version_info < (3, 11):
+        a = node.args
+        named = [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
+        return inspect.getargs(code) == (named, *(p and p.arg for p in (a.vararg, a.kwarg)))
+    places = [(first, col, last, end) for first, last, col, end in code.co_positions() if col != end]
+    return bool(places) and all(_contains(node.body, place) for place in places)
 
 
 def _contains(body: ast.expr, place: tuple[int, int, int, int]) -> bool:

@@ -11,14 +11,17 @@ import ast
 import inspect
 import linecache
 import os
+import sys
 import threading
 import weakref
 from types import CodeType, FrameType
 
 from ..late_bound import late
+from .deep_recursion import in_thread
 from .errors import CompileError, Diagnostic, Place, Span
 from .source_recovery import lines_of
 
+LONG_TEXT = 10_000  # characters from which on an expression may nest too deeply for the stack
 _parsing = threading.RLock()
 # A child of fork has one thread: a lock that another one held would stay taken.
 os.register_at_fork(before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release)
@@ -28,8 +31,11 @@ def parse(text: str, filename: str = "<unknown>") -> ast.Module:
     """Return the syntax tree of a text. Raises SyntaxError.
 
     One thread at a time: CPython 3.11 counts the depth of the trees of all threads together, and raises SystemError.
+    CPython 3.10 does not count it, and ends the process where there is no room on the stack.
     """
     with _parsing:
+        if sys.version_info < (3, 11) and len(text) > LONG_TEXT:
+            return in_thread(lambda: ast.parse(text, filename))
         return ast.parse(text, filename)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -226,7 +227,7 @@ def _save(path: str, extension: str, pictures: list[np.ndarray], rate: float) ->
             duration = max(20, round(1000 / rate / 10) * 10)  # GIF counts hundredths of a second
             try:
                 images[0].save(unfinished.path, save_all=True, append_images=images[1:], duration=duration, loop=0)
-            except (OverflowError, RuntimeError):  # of GIF, where equal pictures become one, and of WebP
+            except (OverflowError, RuntimeError, struct.error):  # of GIF, whose equal pictures become one, and of WebP
                 raise RequestError(f"{path}: a picture stays for longer than {extension[1:].upper()} can say") from None
         unfinished.commit()
 
