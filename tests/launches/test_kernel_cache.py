@@ -287,6 +287,20 @@ def test_the_directory_is_not_measured_at_every_store(directory, monkeypatch):
     assert 9 <= len(measured) <= 11
 
 
+def test_a_small_directory_is_not_measured_when_a_process_begins(directory, monkeypatch):
+    keys = [f"{i:02x}" * 20 for i in range(256)]
+    for key in keys:
+        kernel_cache.store(key, make())
+    size = len(codec.to_bytes(make(), KEY))
+    measured = []
+    monkeypatch.setattr(kernel_cache, "_entries", lambda directory: measured.append(directory) or [])
+    for limit, times in ((600 * size, 0), (500 * size, 1)):
+        monkeypatch.setattr(config, "kernel_cache_size", limit)
+        monkeypatch.setattr(kernel_cache, "_room", {})
+        kernel_cache.store(keys[7], make())
+        assert len(measured) == times
+
+
 # -- many processes -------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from ..files import UntrustedError, make_private, read_private, sweep, write
 from .artifact import MAX_BYTES, DamagedArtifact, TooLarge, from_bytes, to_bytes
 
 SUFFIX = ".wck"
+FOLDERS = 256  # of entries, by the first byte of their names
 _warned: set[str] = set()
 _room: dict[tuple[str, int], int] = {}  # (directory, size limit): bytes to write before the directory is measured again
 
@@ -72,7 +73,7 @@ def store(key: str, artifact: Artifact) -> bool:
     except OSError as why:
         _warn_once(directory, f"{directory} cannot be written: {why.strerror or why}")
         return False
-    _keep_within(directory, config.kernel_cache_size, len(data))
+    _keep_within(directory, config.kernel_cache_size, path, len(data))
     return True
 
 
@@ -87,13 +88,18 @@ def _warn_once(directory: str, what: str) -> None:
         )
 
 
-def _keep_within(directory: str, limit: int, written: int) -> None:
-    """Trim the directory after a write if it may be above `limit`.
+def _keep_within(directory: str, limit: int, path: str, written: int) -> None:
+    """Trim the directory after the entry `path` of `written` bytes, if it may be above `limit`.
 
     Measuring takes a scan of the directory, so it is done after every sixteenth of the limit, which also finds what
-    other processes wrote, or as soon as the writes of this process may pass the limit.
+    other processes wrote, or as soon as the writes of this process may pass the limit. A process begins with an
+    estimate: one of the 256 folders stands for all.
     """
-    room = _room.get((directory, limit), 0) - written
+    room = _room.get((directory, limit))
+    if room is None:
+        estimate = FOLDERS * sum(size for _, size, _ in _entries_in(os.path.dirname(path)))
+        room = limit // 16 if estimate < limit // 2 else 0
+    room -= written
     if room < 0:
         room = min(limit - _trim(directory, limit), limit // 16)
     _room[directory, limit] = room
@@ -101,13 +107,17 @@ def _keep_within(directory: str, limit: int, written: int) -> None:
 
 def _entries(directory: str) -> list[tuple[float, int, str]]:
     """(time of last use, size, path) of the entries."""
+    folders = [f for f in _scan(directory) if len(f.name) == 2 and f.is_dir(follow_symlinks=False)]
+    return [entry for folder in folders for entry in _entries_in(folder.path)]
+
+
+def _entries_in(folder: str) -> list[tuple[float, int, str]]:
     found = []
-    for folder in _scan(directory):
-        for entry in _scan(folder.path) if len(folder.name) == 2 and folder.is_dir(follow_symlinks=False) else ():
-            with contextlib.suppress(OSError):  # another process was faster
-                status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(SUFFIX) and not stat.S_ISDIR(status.st_mode):
-                    found.append((status.st_mtime, status.st_size, entry.path))
+    for entry in _scan(folder):
+        with contextlib.suppress(OSError):  # another process was faster
+            status = entry.stat(follow_symlinks=False)
+            if entry.name.endswith(SUFFIX) and not stat.S_ISDIR(status.st_mode):
+                found.append((status.st_mtime, status.st_size, entry.path))
     return found
 
 
