@@ -19,6 +19,7 @@ ROWS = {
     "advance_queries": ("front.query_loops", "advance_queries"),
     "content_hash": ("front.content_hash", "digest"),
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
+    "library_gradient": ("front.gradients.library_rules", "library_gradient"),
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),
     "tile_type": ("lang.arrays", "tile_type"),

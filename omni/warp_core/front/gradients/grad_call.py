@@ -22,7 +22,6 @@ from ...late_bound import late
 from ..calls.calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from ..context import Context
 from ..values import Front, Static, TupleValue, spell_front
-from .library_rules import library_gradient
 
 
 @handles(grad)
@@ -79,7 +78,7 @@ def _adjoint(cx: Context, callee: IrFunction, c: Call) -> IrFunction:
         b.terminate("return", b.emit("call", params, attr=callee, results=callee.results))
         _wholes[callee] = whole
     try:
-        made: IrFunction = late("callee_adjoint")(_wholes[callee], library_gradient, constant=True)
+        made: IrFunction = late("callee_adjoint")(_wholes[callee], late("library_gradient"), constant=True)
     except NotDifferentiable as why:
         raise cx.error("gradient", f"`{callee.name.partition('#')[0]}`: {why.reason}", c.node) from None
     return made
