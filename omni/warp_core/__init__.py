@@ -104,8 +104,6 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
 func_native Texture
-tile_bvh_query_aabb tile_bvh_query_ray tile_bvh_query_next bvh_query_aabb_tiled bvh_query_ray_tiled bvh_query_next_tiled
-tile_mesh_query_aabb tile_mesh_query_aabb_next mesh_query_aabb_tiled mesh_query_aabb_next_tiled
 fabricarray fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_logger
 """

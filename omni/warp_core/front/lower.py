@@ -35,6 +35,7 @@ from .tiles import (  # noqa: F401 - they fill the tables
     tile_arrangements,
     tile_elements,
     tile_making,
+    tile_query_calls,
     tile_random,
     tile_reductions,
     tile_stack_calls,

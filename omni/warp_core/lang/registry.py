@@ -31,7 +31,7 @@ _DESCRIPTIONS = tuple(
     f"omni.warp_core.lang.intrinsics.{name}_functions"
     for name in (
         *("general", "access", "block", "operator", "tile", "tile_access", "tile_view", "tile_update"),
-        "tile_algorithm",
+        *("tile_algorithm", "tile_query"),
     )
 )
 _builtins: dict[str, Builtin] = {}
@@ -262,14 +262,19 @@ _TILE_SEQUENCES = (
     "tile_fft tile_ifft tile_sort tile_scan_inclusive tile_scan_exclusive tile_scan_max_inclusive "
     "tile_scan_min_inclusive tile_stack tile_stack_push tile_stack_pop tile_stack_clear tile_stack_count"
 )
-TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_PLACES} {_TILE_MATRICES} {_TILE_SEQUENCES}".split())
+_TILE_QUERIES = (
+    "tile_bvh_query_aabb tile_bvh_query_ray tile_bvh_query_next tile_mesh_query_aabb tile_mesh_query_aabb_next "
+    "tile_query_valid bvh_query_aabb_tiled bvh_query_ray_tiled bvh_query_next_tiled mesh_query_aabb_tiled "
+    "mesh_query_aabb_next_tiled"
+)
+TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_PLACES} {_TILE_MATRICES} {_TILE_SEQUENCES} {_TILE_QUERIES}".split())
 # What a block does once: kernels that use one of these index blocks where a launch has a dimension for each block.
 SHARED_BUILTINS = TILE_BUILTINS | {"block_range"}
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
     "tid printf print where select static constant cast len expect_eq expect_near",
     _BLOCKS,
-    *(_TILES, _TILE_PLACES, _TILE_MATRICES, _TILE_SEQUENCES),
+    *(_TILES, _TILE_PLACES, _TILE_MATRICES, _TILE_SEQUENCES, _TILE_QUERIES),
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",

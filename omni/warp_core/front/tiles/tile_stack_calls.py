@@ -32,7 +32,8 @@ def _parts(cx: Context, a: Arguments) -> tuple[Value, Value]:
     return b.op("extract", stack, attr=0), b.op("extract", stack, attr=1)
 
 
-def _shared(cx: Context, a: Arguments, t: FixedArray) -> Value:
+def shared_memory(cx: Context, a: Arguments, t: FixedArray) -> Value:
+    """An array in shared memory, one for each call in the source."""
     op = Operation("shared", [], t, cx.loc(a.node))
     op.results = (Value(t.view, op),)
     cx.b.outermost.ops.insert(0, op)
@@ -47,7 +48,7 @@ def _stack(cx: Context, a: Arguments) -> Front:
     if dtype is None or any(isinstance(leaf, Array) for _, leaf in leaves(dtype)):
         text = f"{a.function} holds numbers, vectors, matrices, and structs without arrays"
         raise a.error("type-mismatch", text, "dtype")
-    data, count = (_shared(cx, a, FixedArray(t, (n,))) for t, n in ((dtype, capacity), (I32, 1)))
+    data, count = (shared_memory(cx, a, FixedArray(t, (n,))) for t, n in ((dtype, capacity), (I32, 1)))
     call_library(cx.at(a.node), tile_stacks.clear, count)
     return cx.b.op("make", data, count, attr=_stack_type(dtype))
 
