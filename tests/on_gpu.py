@@ -12,6 +12,7 @@ import os
 import numpy as np
 
 import omni.warp_core as wp
+from omni.warp_core.codegen.target import host
 from omni.warp_core.lang.generics import Pattern
 from omni.warp_core.lang.types import Array
 from omni.warp_core.lang.values.value_classes import python_type
@@ -20,6 +21,9 @@ MODE = os.environ.get("OMNI_WARP_GPU_TESTS", "")
 # What the fixture `device` makes the default device: two GPUs where they are simulated, to tell them apart.
 DEVICES = {"": ["cpu"], "real": ["cuda:0"]}.get(MODE, ["cuda:0", "cuda:1"])
 CPU_SUITES = ("codegen", "errors", "examples", "fuzz", "ir", "native", "nodes", "render", "typing", "usd", "values")
+
+# Whether the CPU code of this run rounds as a GPU does. Processors without fused multiply-add round products, too.
+CPU_FUSES = host(wp.config.cpu_target).fma
 
 _launch = wp.launch
 

@@ -137,8 +137,9 @@ LEGEND = """\
 Signatures of functions for kernels use letters for what may vary: `F` is any float type, `T` any number type, `Int` any
 integer type, `N`, `M`, `K` are lengths; the same letter means the same each time. `Vec[N, T]` is a vector of `N`
 components of type `T`, `Mat[M, N, T]` a matrix of `M` rows, `Quat[F]` a quaternion, `Transform[F]` a transform,
-`Array[T]` an array. Errors are bounds in units of the last place (ULP), against the exact result. Angles are in
-radians. All of these functions also work outside of kernels, and examples show them there.
+`Array[T]` an array. Errors are bounds in units of the last place (ULP), against the exact result. Where they count
+roundings of terms, a processor without fused multiply-add rounds once more. Angles are in radians. All of these
+functions also work outside of kernels, and examples show them there.
 """
 
 
