@@ -12,6 +12,7 @@ from omni.warp_core.nodes.values.bundles import prims_of
 from tests.gpu.test_nodes import DEVICE, Scene
 from tests.nodes.kernel.kernel_scenes import kernel
 from tests.nodes.kernel.test_kernel_bundles import LIFT, LIFT_ATTRIBUTES, RAY, RAY_ATTRIBUTES
+from tests.on_gpu import CPU_FUSES
 
 FRAMES = 4
 COPIES_OF_CLOTH = 3 + 10 + 1 + 3 + 1  # points at the begin, elements, springs, corners, those of the collider
@@ -148,6 +149,9 @@ def test_arrays_are_copied_only_where_the_cpu_asks(tmp_path, name):
     assert not np.allclose(on_cpu[0], on_cpu[-1])
 
 
+# Rounding decides some escape times of a chaotic map: in NumPy, float32 and float64 differ at 19 of 36864 points. So do
+# a CPU and a GPU at twice as many, unless they round alike.
+CHAOTIC = {} if CPU_FUSES else {"texture": 2.0 * 19 / 36864}
 SAMPLES = sorted((Path(__file__).parents[2] / "data" / "scenes").glob("*.usda"))
 
 
@@ -173,4 +177,5 @@ def test_sample_scenes_give_what_they_give_on_the_cpu(tmp_path, scene):
             assert str(wanted).replace("/cpu.", "/cuda.") == str(on_gpu[path])
             continue
         one, other = (np.asarray(value, np.float64) for value in (wanted, on_gpu[path]))
-        assert np.allclose(one, other, rtol=1e-3, atol=1e-3 * max(1.0, np.abs(one).max(initial=0.0))), path
+        close = np.isclose(one, other, rtol=1e-3, atol=1e-3 * max(1.0, np.abs(one).max(initial=0.0)))
+        assert np.mean(~close) <= CHAOTIC.get(scene.stem, 0.0), path

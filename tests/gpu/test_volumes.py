@@ -24,12 +24,13 @@ def double(volume: wp.uint64):
 
 
 def noise(device, shape=(9, 10, 20)) -> wp.Volume:
-    values = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    values = np.random.default_rng(1).integers(-128, 128, shape).astype(np.float32)
     return wp.Volume.load_from_numpy(values, voxel_size=0.5, bg_value=0.25, device=device)
 
 
 def sampled(volume: wp.Volume, number=None) -> np.ndarray:
-    places = np.random.default_rng(2).uniform(-3, 22, (300, 3)).astype(np.float32)
+    """Samples of `noise`, which rounds nowhere at these places: all devices agree, with fused multiply-add or without."""
+    places = np.random.default_rng(2).integers(-12, 88, (300, 3)).astype(np.float32) / 4.0
     values = wp.zeros(300, dtype=float, device=volume.device)
     number = volume.id if number is None else number
     wp.launch(
