@@ -1,6 +1,7 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
 #include "arrays/numbers.h"
 #include "arrays/py_array.h"
+#include "launches/observer_scope.h"
 #include "launches/record.h"
 #include "tape/mutation_tracker.h"
 #include "tape/py_spans.h"
@@ -20,6 +21,7 @@ NB_MODULE(_native, m) {
     wc::bind_plans(m);
     wc::bind_choices(m);
     wc::bind_record(m);
+    wc::bind_observer_scopes(m);
     wc::bind_launch(m);
     wc::bind_graphs(m);
     wc::bind_cuda(m);

@@ -78,12 +78,7 @@ class Dispatcher:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def add_code(
-    dispatcher: Dispatcher,
-    args: tuple,
-    arguments: Sequence[type],
-    results: Sequence[type],
-    address: int,
-    owner: object,
+    dispatcher: Dispatcher, args: tuple, arguments: Sequence[type], results: Sequence[type], address: int, owner: object
 ) -> None:
     """Let calls with arguments of the types of `args` run compiled code.
 
@@ -314,8 +309,8 @@ class MutationTracker:
 OVERWRITTEN: int
 CHANGED: int
 
-def track_writes(tracker: MutationTracker | None) -> None:
-    """Say which tracker the writes of this thread belong to: the others take them for writes that nothing records."""
+def tracker_of_writes() -> MutationTracker | None:
+    """The tracker that the writes of this thread belong to; the others take them for writes that nothing records."""
 
 def on_unseen_write(function: Callable[[], Any]) -> None:
     """Call a function to know the place of a write that no tape sees."""
@@ -638,11 +633,19 @@ class LaunchTemplate:
 def outdate_launch_templates() -> None:
     """Say that options which templates depend on have changed."""
 
-def set_observers(stack: tuple[Any, ...]) -> None:
-    """Set the observers of this thread, innermost last."""
-
 def observers() -> tuple[Any, ...]:
     """The observers of this thread, innermost last."""
+
+def run_observed(stack: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function with these observers of this thread."""
+
+class ObserverScope:
+    """A `with` block with other observers, or none. `__exit__` before or again restores what was there before."""
+
+    def __init__(self, stack: tuple[Any, ...], tracker: MutationTracker | None) -> None: ...
+    def enter(self, stack: tuple[Any, ...], tracker: MutationTracker | None) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 def enable_native_recording(enabled: bool) -> None:
     """Say whether native code may record launches."""

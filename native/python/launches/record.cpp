@@ -19,7 +19,7 @@ namespace {
 
 uint64_t options_epoch = 0;  // counts changes of the options that templates depend on
 
-thread_local PyObject* observers = nullptr;  // of this thread, a tuple, innermost last; may be null
+thread_local PyObject* observing = nullptr;  // of this thread, a tuple, innermost last; may be null
 thread_local PyObject* examined = nullptr;   // the tuple that `recorder` has last looked at
 thread_local PyObject* recorder = nullptr;   // the tape in it, if the other observers only want to be told of launches
 
@@ -83,14 +83,14 @@ nb::object call(PyObject* object, PyObject* method, PyObject* a, PyObject* b) {
 }
 
 PyObject* find_recorder() {
-    Py_ssize_t count = observers ? PyTuple_GET_SIZE(observers) : 0;
+    Py_ssize_t count = observing ? PyTuple_GET_SIZE(observing) : 0;
     if (count == 0) return nullptr;
-    if (examined == observers) return recorder;
-    PyObject* first = PyTuple_GET_ITEM(observers, 0);
+    if (examined == observing) return recorder;
+    PyObject* first = PyTuple_GET_ITEM(observing, 0);
     bool fits = is_true(first, names().is_recorder);
     for (Py_ssize_t i = 1; fits && i < count; ++i)
-        fits = is_true(PyTuple_GET_ITEM(observers, i), names().notices_launches);
-    examined = observers;
+        fits = is_true(PyTuple_GET_ITEM(observing, i), names().notices_launches);
+    examined = observing;
     return recorder = fits ? first : nullptr;
 }
 
@@ -217,7 +217,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     nb::object active = active_ones(arrays);
     bool records = is_true(found, names().records);  // else it looks for gradients that end, and none does here
     if (active.is_none() || (records && nb::len(active) == 0)) return {};
-    nb::object tape = nb::borrow(found), observed = nb::borrow(observers), step = nb::none();
+    nb::object tape = nb::borrow(found), observed = nb::borrow(observing), step = nb::none();
     nb::object tracker = attribute(found, names().tracker), site = call_site();
     if (nb::len(active) && !call(tracker.ptr(), names().use, active.ptr(), site.ptr()).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
@@ -231,7 +231,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
 
 bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
     PyObject* found = callbacks().enabled ? find_recorder() : nullptr;
-    if (!found || PyTuple_GET_SIZE(observers) != 1) return false;
+    if (!found || PyTuple_GET_SIZE(observing) != 1) return false;
     if (!is_true(found, names().records) || is_true(found, names().detached)) return false;
     const PyArray* a = as_array(object.ptr());
     if (!a || !is_plain(*a) || !a->view.grad || !is_float(dtype(a->dtype).scalar.kind)) return false;
@@ -265,13 +265,15 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
 
+}  // namespace
+
+nb::tuple observers() { return observing ? nb::borrow<nb::tuple>(observing) : nb::make_tuple(); }
+
 void set_observers(nb::tuple stack) {
-    PyObject* before = std::exchange(observers, stack.release().ptr());
+    PyObject* before = std::exchange(observing, stack.release().ptr());
     examined = recorder = nullptr;
     Py_XDECREF(before);
 }
-
-}  // namespace
 
 void bind_record(nb::module_& m) {
     nb::class_<LaunchTemplate>(m, "LaunchTemplate", nb::type_slots(slots))
@@ -288,8 +290,7 @@ void bind_record(nb::module_& m) {
             nb::arg("shared"), nb::arg("kernel"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"),
             nb::arg("results"), nb::arg("read"), nb::arg("written"));
     m.def("outdate_launch_templates", [] { ++options_epoch; });
-    m.def("set_observers", &set_observers, nb::arg("stack"));
-    m.def("observers", [] { return observers ? nb::borrow<nb::tuple>(observers) : nb::make_tuple(); });
+    m.def("observers", &observers);
     m.def("enable_native_recording", [](bool enabled) { callbacks().enabled = enabled; }, nb::arg("enabled"));
     m.def(
         "fill_on_tape",

@@ -28,6 +28,10 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
 // can. `called` is the function that the program calls, which calls another one that calls this.
 bool fill_on_tape(nb::handle array, nb::bytes pattern, const char* called);
 
+// The observers of this thread, innermost last.
+nb::tuple observers();
+void set_observers(nb::tuple stack);
+
 void bind_record(nb::module_& m);
 
 }  // namespace wc

@@ -209,6 +209,10 @@ void open_seals(Range range) {
     for (MutationTracker* seals : all_seals()) seals->expose(range);
 }
 
+nb::object tracker_of_writes() { return current ? nb::find(current) : nb::none(); }
+
+void track_writes(nb::handle tracker) { current = tracker.is_none() ? nullptr : nb::cast<MutationTracker*>(tracker); }
+
 void bind_seals(nb::module_& m) {
     nb::class_<MutationTracker>(m, "MutationTracker")
         .def(nb::init<>())
@@ -220,7 +224,7 @@ void bind_seals(nb::module_& m) {
         .def_rw("suspended", &MutationTracker::suspended);
     m.attr("OVERWRITTEN") = static_cast<int>(Seal::kOverwritten);
     m.attr("CHANGED") = static_cast<int>(Seal::kChanged);
-    m.def("track_writes", [](MutationTracker* tracker) { current = tracker; }, nb::arg("tracker").none());
+    m.def("tracker_of_writes", &tracker_of_writes);
     m.def("on_unseen_write", [](nb::object f) { where() = std::move(f); }, nb::arg("function"));
     m.def(
         "fingerprint", [](uintptr_t at, uint64_t n) { return fingerprint(reinterpret_cast<const void*>(at), n); },

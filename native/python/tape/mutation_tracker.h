@@ -15,6 +15,10 @@ void doubt_seals();
 // Another library may write to `range` from now on, unseen by tapes.
 void open_seals(Range range);
 
+// The tracker that the writes of this thread belong to, or None. The others take them for writes that nothing records.
+nb::object tracker_of_writes();
+void track_writes(nb::handle tracker);
+
 void bind_seals(nb::module_& m);
 
 }  // namespace wc

@@ -54,11 +54,6 @@ PAUSE = Observer()
 _PAUSED = (PAUSE,)
 
 
-class _ThreadState(threading.local):
-    tracker: _native.MutationTracker | None = None  # of the observers, which native code tells of writes
-
-
-_mine = _ThreadState()
 stack = _native.observers  # those of this thread, innermost last
 _scopes: dict[Observe, None] = {}  # of all threads; each thread adds and removes its own, one at a time
 _watchers: list[Callable[[], None]] = []
@@ -115,14 +110,9 @@ def _tell_other_threads(action: Any) -> None:
 
 
 def _outward(action: Any, observers: tuple[Observer, ...]) -> Any:
-    before = stack()
-    _native.set_observers(observers or _PAUSED)
-    try:
-        if not observers:
-            return action.run()
-        return action.show(observers[-1], lambda passed: _outward(passed, observers[:-1]))
-    finally:
-        _native.set_observers(before)
+    if not observers:
+        return _native.run_observed(_PAUSED, action.run)
+    return _native.run_observed(observers, action.show, observers[-1], lambda passed: _outward(passed, observers[:-1]))
 
 
 def made(a: Any) -> None:
@@ -161,59 +151,38 @@ def refuse_in_jvp(what: str) -> None:
 # -- scopes -----------------------------------------------------------------------------------------------------------
 
 
-class _Scope:
-    """A `with` block that changes what observes its thread.
+# Those that only pause are native code, as an interrupt could come before the first line of an `__exit__` in Python.
+
+
+class NotRecording(_native.ObserverScope):
+    """A `with` block in which nothing that this thread does is recorded."""
+
+    def __init__(self) -> None:
+        super().__init__(_PAUSED, None)
+
+
+class UntrackedWrites(_native.ObserverScope):
+    """A `with` block whose writes are those of an operation that is not recorded."""
+
+    def __init__(self) -> None:
+        super().__init__(stack(), None)
+
+
+class OuterLevel(_native.ObserverScope):
+    """A `with` block in which only the observers around `observer` see what is done."""
+
+    def __init__(self, observer: Observer):
+        super().__init__(stack()[: stack().index(observer)] or _PAUSED, _native.tracker_of_writes())
+
+
+class Observe(_native.ObserverScope):
+    """A `with` block in which an observer sees what this thread does, as the innermost one.
 
     An interrupt may keep `__exit__` from being called or from reaching its end. Calling it again is right then.
     """
 
-    def __init__(self) -> None:
-        self._before = stack(), _mine.tracker
-
-    def _enter(self, observers: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
-        self._before = stack(), _mine.tracker
-        _set(observers, tracker)
-
-    def __exit__(self, *exception: object) -> None:
-        _set(*self._before)
-
-
-def _set(observers: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
-    _native.set_observers(observers)
-    _mine.tracker = tracker
-    _native.track_writes(tracker)
-
-
-class NotRecording(_Scope):
-    """A `with` block in which nothing that this thread does is recorded."""
-
-    def __enter__(self) -> None:
-        self._enter(_PAUSED, None)
-
-
-class UntrackedWrites(_Scope):
-    """A `with` block whose writes are those of an operation that is not recorded."""
-
-    def __enter__(self) -> None:
-        self._enter(stack(), None)
-
-
-class OuterLevel(_Scope):
-    """A `with` block in which only the observers around `observer` see what is done."""
-
-    def __init__(self, observer: Observer):
-        super().__init__()
-        self._observer = observer
-
-    def __enter__(self) -> None:
-        self._enter(stack()[: stack().index(self._observer)] or _PAUSED, _mine.tracker)
-
-
-class Observe(_Scope):
-    """A `with` block in which an observer sees what this thread does, as the innermost one."""
-
     def __init__(self, *observers: Observer):
-        super().__init__()
+        super().__init__((), None)
         self.observers, self.since = observers, call_site.here()
         self.thread = threading.current_thread()
         self._around = self._of_thread()
@@ -223,9 +192,9 @@ class Observe(_Scope):
 
     def __enter__(self) -> None:
         (observer,) = self.observers
-        tracker = _mine.tracker if observer.tracker is None else observer.tracker
+        tracker = _native.tracker_of_writes() if observer.tracker is None else observer.tracker
         self._around = self._of_thread()
-        self._enter((*stack(), observer), tracker)
+        self.enter((*stack(), observer), tracker)
         self._count([*self._around, self])
 
     def _count(self, scopes: list[Observe]) -> None:
@@ -248,7 +217,7 @@ class ReplacedObservers(Observe):
 
     def __enter__(self) -> None:
         self._around = self._of_thread()
-        self._enter(self.observers, next((o.tracker for o in self.observers if o.is_tape), None))
+        self.enter(self.observers, next((o.tracker for o in self.observers if o.is_tape), None))
         self._count([self] if any(o.is_observing for o in self.observers) else [])
 
 
