@@ -139,6 +139,76 @@ def test_tiles_that_a_loop_swaps_are_copied_through_a_third():
     assert shared_bytes(new) == 3 * 8 * 16 * 4
 
 
+LENT = """
+  %m: array2<f32> = tile_to_memory %t
+  %zero: i32 = const[0]
+  %x0: f32 = load %m, %zero, %zero
+  store %b, %zero, %zero, %x0
+"""
+
+
+def added(first: str, second: str) -> str:
+    return f"""
+  %scaled: tile8x16<f32> = tile_map (%i: i32, %j: i32) {{
+    %v: f32 = tile_get {first}, %i, %j
+    %w: f32 = load {second}, %j, %i
+    %y: f32 = add %v, %w
+    yield %y
+  }}
+  %n: array2<f32> = tile_to_memory %scaled
+  %x1: f32 = load %n, %zero, %zero
+  store %b, %zero, %zero, %x1
+"""
+
+
+def test_memory_that_is_only_read_is_that_of_its_tile():
+    new = lowered(HEAD + LOADED.format(name="t", array="a") + LENT + scaled("%t") + STORED)
+    assert codes(new) == ["shared", "elements", "load", "store", "elements"]
+    assert shared_bytes(new) == 8 * 16 * 4
+
+
+def test_memory_that_is_written_is_a_copy_of_a_tile_that_lives_on():
+    written = LENT + "\n  store %m, %zero, %zero, %x0\n"
+    new = lowered(HEAD + LOADED.format(name="t", array="a") + written + scaled("%t") + STORED)
+    assert codes(new) == ["shared", "elements", "elements", "load", "store", "store", "elements"]
+    assert shared_bytes(new) == 2 * 8 * 16 * 4
+
+
+def test_a_map_that_reads_lent_memory_is_not_made_in_the_same_place():
+    new = lowered(HEAD + LOADED.format(name="t", array="a") + LENT + added("%t", "%m") + STORED)
+    assert shared_bytes(new) == 2 * 8 * 16 * 4
+
+
+def test_results_of_algorithms_lie_in_the_memory_that_these_were_given():
+    new = lowered(
+        HEAD
+        + """
+  %nothing: tile8x16<f32> = tile_empty
+  %m: array2<f32> = tile_to_memory %nothing
+  %zero: i32 = const[0]
+  %one: f32 = const[1.0]
+  store %m, %zero, %zero, %one
+  %t: tile8x16<f32> = tile_from_memory %m
+"""
+        + scaled("%t")
+        + STORED
+    )
+    assert codes(new) == ["shared", "store", "barrier", "elements"]
+    assert shared_bytes(new) == 8 * 16 * 4
+
+
+def test_a_map_of_elements_as_they_are_is_no_loop():
+    same = """
+  %u: tile8x16<f32> = tile_map (%i1: i32, %j1: i32) {
+    %x1: f32 = tile_get %t, %i1, %j1
+    yield %x1
+  }
+  %m: array2<f32> = tile_to_memory %u
+"""
+    new = lowered(HEAD + LOADED.format(name="t", array="a") + same + scaled("%u") + STORED)
+    assert codes(new) == ["elements"]
+
+
 def neighbours(number: int) -> str:
     """A map that gets two elements of the map before it."""
     return f"""

@@ -19,7 +19,7 @@ Atom = bool | int | float | str | Function
 FORM: dict[str, str] = {
     "const": "value",
     **dict.fromkeys(("zero", "cast", "bitcast", "make", "splat", "alloca"), "type"),
-    **dict.fromkeys(("tile_map", "tile_of_threads", "tile_from_memory"), "type"),
+    **dict.fromkeys(("tile_map", "tile_of_threads", "tile_empty", "tile_from_memory"), "type"),
     **dict.fromkeys(("extract", "insert", "shape", "extent", "break", "continue", "tile_reduce"), "index"),
     **dict.fromkeys(("load", "store"), "path"),
     "atomic": "atomic",

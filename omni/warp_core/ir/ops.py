@@ -29,6 +29,7 @@ Attributes, by operation:
                        the tile after all threads that come here have set theirs.
   tile_reduce          the axis, -1 for all. The region combines two elements.
   tile_of_threads      the `Tile` that results: element i is the operand of thread i.
+  tile_empty           the `Tile` that results. Nothing has set its elements yet.
   tile_to_memory       None. The result is shared memory of its own, with the elements in it.
   tile_from_memory     the `Tile` that results: the elements that lie in an array of that shape.
   shuffle              how a thread finds the lane of its warp whose value it gets; SHUFFLE_KINDS
@@ -100,7 +101,12 @@ SHUFFLE_KINDS = ("lane", "up", "down", "xor")
 # What a thread does to an element of a tile.
 TILE_UPDATES = ("set", "add", "sub", "and", "or", "xor")
 # Operations that a block does once, and that make tiles, or share elements among the threads.
-TILE_OPS = frozenset(("elements", "tile_map", "tile_reduce", "tile_of_threads", "tile_to_memory", "tile_from_memory"))
+TILE_OPS = frozenset(
+    (
+        *("elements", "tile_map", "tile_reduce", "tile_of_threads"),
+        *("tile_empty", "tile_to_memory", "tile_from_memory"),
+    )
+)
 # Those of them whose region is run once for each element.
 ELEMENT_OPS = frozenset(("elements", "tile_map", "tile_reduce"))
 # What the threads of a warp do together.
@@ -377,6 +383,11 @@ def _tile_of_threads(types: Types, attr: Tile) -> Type:
     return attr
 
 
+def _tile_empty(types: Types, attr: Tile) -> Type:
+    _need(isinstance(attr, Tile), "not a tile: {}", attr)
+    return attr
+
+
 def _tile_to_memory(types: Types, attr: Any) -> Type:
     _need(isinstance(types[0], Tile), "not a tile: {}", types[0])
     return types[0].memory.view
@@ -476,6 +487,7 @@ _ROWS = [
     Op("tile_set", None, _tile_set, pure=False),
     Op("tile_reduce", 1, None, pure=False, regions=1),
     Op("tile_of_threads", 1, _tile_of_threads, pure=False),
+    Op("tile_empty", 0, _tile_empty, pure=False),
     Op("tile_to_memory", 1, _tile_to_memory, pure=False),
     Op("tile_from_memory", 1, _tile_from_memory, pure=False),
     Op("printf", None, _void, pure=False),

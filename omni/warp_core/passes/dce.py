@@ -20,7 +20,7 @@ from ..ir.ops import BREAKABLE, OPS
 # What goes where its result is not used, regions and calls aside.
 REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {
     *("load", "alloca", "shared", "shuffle", "ballot"),
-    *("tile_set", "tile_of_threads", "tile_to_memory", "tile_from_memory"),
+    *("tile_set", "tile_of_threads", "tile_empty", "tile_to_memory", "tile_from_memory"),
 }
 _REGIONS = frozenset(name for name, row in OPS.items() if row.regions)
 _RETURN_DEPTH = 1 << 30

@@ -151,15 +151,17 @@ def _assemble(
     given: DerivativeRules,
     constant: bool = False,
     guarded: bool = False,
+    owned: bool = False,
 ) -> tuple[Function, set[Operation]]:
     """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch. If these
-    are `constant`, nothing is added to gradients of arrays. If `guarded`, seeds may be zero as results went unused.
+    are `constant`, nothing is added to gradients of arrays. If `guarded`, seeds may be zero as results went unused. If
+    `owned`, nothing else stores to the elements that it stores to.
     """
     params = [Value(p.type, name=p.name) for p in function.params]
     seeds = [Value(t, name="adjoint") for t in function.results if t.is_differentiable]
     callees = partial(callee_adjoint, given=given, constant=constant)
     elements = partial(element_adjoint, given=given, shared=shared)
-    reverse = Reverse(function, shared, given, callees, elements, constant, guarded)
+    reverse = Reverse(function, shared, given, callees, elements, constant, guarded, owned)
     reverse.b.push()
     rest = iter(seeds)
     reverse.run([_flattened(reverse.b, next(rest)) if t.is_differentiable else [] for t in function.results])
@@ -317,11 +319,13 @@ def callee_adjoint(callee: Function, given: DerivativeRules, constant: bool = Fa
     return known[constant]
 
 
-def element_adjoint(function: Function, constant: bool, given: DerivativeRules, shared: bool) -> Function:
+def element_adjoint(function: Function, constant: bool, owned: bool, given: DerivativeRules, shared: bool) -> Function:
     """The adjoint of an element function: (parameters, adjoint of the element) -> adjoints of parameters. It adds to
-    the gradients of arrays, unless what they hold is `constant`.
+    the gradients of arrays, unless what they hold is `constant`. `owned` as for `_assemble`.
     """
-    made, final = _assemble(_prepare(function, given, shared), set(), shared, given, constant, guarded=True)
+    made, final = _assemble(
+        _prepare(function, given, shared), set(), shared, given, constant, guarded=True, owned=owned
+    )
     if final:
         why = "an atomic minimum, or a gradient of the user's, reads what the launch left, for an element of a tile"
         raise NotDifferentiable(f"{why}: do this in code of the thread", next(iter(final)))

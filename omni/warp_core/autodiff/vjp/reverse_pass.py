@@ -63,6 +63,7 @@ class Reverse:
         element_adjoint: Callable[..., Function],
         constant: bool = False,
         guarded: bool = False,
+        owned: bool = False,
     ):
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
         self.element_adjoint = element_adjoint  # of what is done for one element
@@ -71,7 +72,7 @@ class Reverse:
         self.b = Builder()
         self._chooses = guarded or needs_zero_guard(function, shared)
         self._takes_bits = bitcasts_floats(function)
-        self._owned = find_exclusive_stores(function, shared)
+        self._all_owned, self.owned = owned, find_exclusive_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
@@ -394,7 +395,7 @@ class Reverse:
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
         if value.type.is_differentiable:
-            self.add(value, self.withdraw(self.place(op, 1), op.attr, value.type, op in self._owned))
+            self.add(value, self.withdraw(self.place(op, 1), op.attr, value.type, self._all_owned or op in self.owned))
 
     def withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
         """Take the gradient of what lies along `path` over, leaving zero."""

@@ -65,7 +65,9 @@ class _Placed:
         """Add to gradients of arrays and to tiles whose elements are got in any order, and if `sums`, to values."""
         reverse, b, of = self.reverse, self.reverse.b, self.of
         summed = {i: v for i, v in enumerate(of.active) if sums and isinstance(v, Value)}
-        adjoint = trimmed(reverse.element_adjoint(of.function, False), list(summed))
+        stores = [op for op in of.op.regions[0].walk() if op.code == "store"]
+        owned = reverse.owned.issuperset(stores)
+        adjoint = trimmed(reverse.element_adjoint(of.function, False, owned), list(summed))
         if not summed and not has_effects(adjoint):
             return
         shadows = {t: as_memory(b, t.type) for t in of.tiles if t.type.is_differentiable}
@@ -84,7 +86,7 @@ class _Placed:
 
     def send(self) -> None:
         """Send a tile of contributions to each value that the elements were made of."""
-        b, whole = self.reverse.b, self.reverse.element_adjoint(self.of.function, True)
+        b, whole = self.reverse.b, self.reverse.element_adjoint(self.of.function, True, False)
         for number, source in enumerate(self.of.active):
             adjoint = trimmed(whole, [number])
             operands = self._operands(adjoint)

@@ -44,13 +44,17 @@ def additions(function: Function, log: bool = True, gathered: Container[Operatio
     return _Finder(function).find(log, gathered)
 
 
-def together(operations: Mapping[Operation, ArrayAt], varying: Container[Value]) -> set[Operation]:
-    """The additions, of those through the log, to arrays to which all lanes add together at least once."""
+def together(function: Function, operations: Mapping[Operation, ArrayAt], varying: Container[Value]) -> set[Operation]:
+    """The additions, of those through the log, to arrays to which all lanes add together at least once, or a block adds
+    element by element: lanes add side by side there.
+    """
+    grids = (op for op in function.body.walk() if op.code == "elements")
+    by_blocks = {inner for grid in grids for inner in grid.regions[0].walk()}
 
     def is_one(op: Operation) -> bool:
         return not any(i in varying for i in op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])])
 
-    arrays = {at for op, at in operations.items() if is_one(op)}
+    arrays = {at for op, at in operations.items() if op in by_blocks or is_one(op)}
     return {op for op, at in operations.items() if at in arrays}
 
 

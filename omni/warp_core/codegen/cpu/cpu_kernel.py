@@ -73,7 +73,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     in_place = options.inner_contiguous and not options.flat
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
     others = {op: at for op, at in found.operations.items() if op not in totals and op not in numbers}
-    logged = DeferredAdd(found.operations, numbers if in_place else {}, together(others, facts.varying))
+    logged = DeferredAdd(found.operations, numbers if in_place else {}, together(fn, others, facts.varying))
     KernelEmitter(shared, fn, totals, logged, found.privatized).emit()
     header = [f'target triple = "{target.triple}"']
     # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.

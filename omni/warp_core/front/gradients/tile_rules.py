@@ -80,11 +80,11 @@ def _turned(b: Builder, tile: Value) -> Value:
     )
 
 
-def _product(b: Builder, x: Value, y: Value, alpha: Value | None = None) -> Value:
-    """The matrix product of two tiles of one type."""
+def _product(b: Builder, x: Value, y: Value, alpha: Value | None = None, transposed: bool = False) -> Value:
+    """The matrix product of two tiles of one type, the first of which may be transposed."""
     dtype = x.type.dtype
     sums = algorithms.sum_type(dtype)
-    return algorithms.matmul(b, x, y, None, alpha or b.const(1, sums), b.const(0, sums), dtype)
+    return algorithms.matmul(b, x, y, None, alpha or b.const(1, sums), b.const(0, sums), dtype, transposed)
 
 
 def _total(b: Builder, x: Value, y: Value, dtype: Scalar) -> Value:
@@ -123,7 +123,7 @@ def _of_product(b: Builder, call: _Call) -> Adjoints:
     wide = g.type.dtype
     u, v = (algorithms.converted(b, tile, wide) for tile in (x, y))
     of_x = algorithms.converted(b, _product(b, g, _transposed(b, v), alpha), x.type.dtype)
-    of_y = algorithms.converted(b, _product(b, _transposed(b, u), g, alpha), y.type.dtype)
+    of_y = algorithms.converted(b, _product(b, u, g, alpha, transposed=True), y.type.dtype)
     of_alpha = _total(b, g, _product(b, u, v), alpha.type)
     if not rest:
         return of_x, of_y, of_alpha, b.zero(beta.type)
@@ -227,7 +227,7 @@ def _of_cholesky(b: Builder, call: _Call) -> Adjoints:
     t = factor.type
     g = _triangle(b, g, lower)
     left, sent = (factor, g) if lower else (_transposed(b, factor), _transposed(b, g))
-    product = _product(b, _transposed(b, left), sent)
+    product = _product(b, left, sent, transposed=True)
 
     def symmetric(at: Sequence[Value]) -> Value:
         i, j = at

@@ -16,7 +16,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Function, Value
 from ...lang import prim
 from ...lang.registry import Builtin
-from ...lang.types import BF16, F16, F32, I32, FixedArray, Scalar, Tile, Type
+from ...lang.types import BF16, F16, F32, I32, Scalar, Tile, Type
 from ...lib.tiles import (
     tile_chirps,
     tile_factors,
@@ -46,8 +46,7 @@ class Body:
 
     def scratch(self, dtype: Type, *shape: int) -> Value:
         """Memory for elements that are not set yet."""
-        t = FixedArray(dtype, shape)
-        return self.b.emit("shared", attr=t, results=(t.view,))[0]
+        return self.b.op("tile_to_memory", self.b.op("tile_empty", attr=Tile(dtype, shape)))
 
     def tile(self, array: Value, dtype: Type, stored: Sequence[int], shape: Sequence[int]) -> Value:
         """The tile of the elements that lie in memory in the shape `stored`."""
@@ -131,19 +130,29 @@ def sum_type(dtype: Scalar) -> Scalar:
 # -- products ---------------------------------------------------------------------------------------------------------
 
 
-def matmul(b: Builder, x: Value, y: Value, out: Value | None, alpha: Value, beta: Value, dtype: Scalar) -> Value:
-    """Return alpha * x @ y + beta * out.
+def matmul(
+    b: Builder,
+    x: Value,
+    y: Value,
+    out: Value | None,
+    alpha: Value,
+    beta: Value,
+    dtype: Scalar,
+    transposed: bool = False,
+) -> Value:
+    """Return alpha * x @ y + beta * out, or alpha * x.T @ y + beta * out.
 
     Args:
         b: what emits the call.
-        x: a tile of M x K elements.
+        x: a tile of M x K elements, or K x M if it is transposed.
         y: a tile of K x N elements.
         out: a tile of M x N elements; None for zeros.
         alpha: a factor of the type in which to sum.
         beta: another one.
         dtype: type of the elements of the result.
+        transposed: whether `x` is.
     """
-    (m, _), (_, n) = x.type.shape, y.type.shape
+    m, n = x.type.shape[transposed], y.type.shape[1]
     rows, sums = tile_products.strip_rows(m), sum_type(dtype)
 
     def build(body: Body, x: Value, y: Value, alpha: Value, beta: Value, out: Value | None = None) -> Sequence[Value]:
@@ -151,11 +160,12 @@ def matmul(b: Builder, x: Value, y: Value, out: Value | None, alpha: Value, beta
         if out is None:
             beta = body.b.const(0, sums)
         operands = (body.memory(x), body.memory(y), result, alpha, beta)
-        body.call(tile_products.matmul, *operands, shape=(m, n), rows=rows)
+        body.call(tile_products.matmul, *operands, shape=(m, n), rows=rows, transposed=transposed)
         return [body.tile(result, dtype, (m, n), (m, n))]
 
     operands = [x, y, alpha, beta, *([out] if out is not None else [])]
-    return _apply(b, "tile_matmul", operands, build, dtype.key)[0]
+    name = "tile_matmul_transposed" if transposed else "tile_matmul"
+    return _apply(b, name, operands, build, dtype.key)[0]
 
 
 # -- transforms, scans, sorts -----------------------------------------------------------------------------------------

@@ -74,15 +74,15 @@ class Block:
         if place not in self.memory:
             t: FixedArray = op.attr
             self.memory[place] = MemArray.local(t)
-            self.memory[place].watch = self._watch
+            self.memory[place].watch = self.watch
         return self.memory[place]
 
     def part(self, whole: MemArray, t: FixedArray, offset: int) -> MemArray:
         """The array that begins at a byte of a shared array."""
-        parts = self._parts.setdefault(id(whole.data), SharedParts(self._watch))
+        parts = self._parts.setdefault(id(whole.data), SharedParts(self.watch))
         return parts.part(t, offset)
 
-    def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str, value: Any) -> None:
+    def watch(self, array: MemArray, at: int, path: Sequence[int], kind: str, value: Any) -> None:
         self.note((id(array.data), at), f"element {at} of a shared array", path, kind, value)
 
     def note(self, element: Any, what: str, path: Sequence[Any], kind: str, value: Any = None) -> None:
@@ -160,7 +160,10 @@ def _answers(block: Block, asked: list[tuple | None]) -> dict[int, Any]:
         raise Trap("threads of a block come to different collective operations")
     if op.code in MEETINGS or op.code in ALONE:
         block.barrier()
-        return dict(enumerate(together_at(list(here.values()))))
+        answers = together_at(list(here.values()))
+        if op.code == "tile_to_memory":
+            answers[0][0].watch = block.watch
+        return dict(enumerate(answers))
     if len(asked) % WARP:
         raise Trap(f"{op.code} in blocks of {len(asked)} threads, which are no whole warps")
     return dict(enumerate(_of_warps(op, [request[2:] for request in here.values()])))

@@ -159,6 +159,10 @@ def _combined(region: Callable[..., tuple], line: Sequence[Any]) -> Any:
     return parts[0]
 
 
+def _empty(op: Operation, region: Any, tiles: tuple, given: Sequence[Any]) -> TileValue:
+    return TileValue(op.attr, [None] * math.prod(op.attr.shape))
+
+
 def _to_memory(op: Operation, region: Any, tiles: tuple, given: Sequence[Any]) -> MemArray:
     tile = tiles[0]
     return MemArray(tile.type.dtype, tile.type.shape, list(tile.elements))
@@ -177,6 +181,7 @@ _RUN: dict[str, Callable[..., Any]] = {
     "tile_map": _map,
     "tile_of_threads": _of_threads,
     "tile_reduce": _reduce,
+    "tile_empty": _empty,
     "tile_to_memory": _to_memory,
     "tile_from_memory": _from_memory,
     "tile_set": _set,

@@ -31,20 +31,28 @@ def row(i: int32, m: Constant, rows: Constant) -> int32:
 
 @builtin(name="_tile_matmul")
 def matmul(
-    a: Array[S, 2], b: Array[S, 2], out: Array[T, 2], alpha: U, beta: U, shape: Constant, rows: Constant
+    a: Array[S, 2],
+    b: Array[S, 2],
+    out: Array[T, 2],
+    alpha: U,
+    beta: U,
+    shape: Constant,
+    rows: Constant,
+    transposed: Constant,
 ) -> None:
-    """Set `out` to alpha * a @ b + beta * out.
+    """Set `out` to alpha * a @ b + beta * out, or to alpha * a.T @ b + beta * out.
 
     Sums begin with beta * out, and go along k upwards, fused, in the type of the factors. The result is rounded once.
 
     Args:
-        a: M x K elements.
+        a: M x K elements, or K x M if it is transposed.
         b: K x N elements.
         out: M x N elements, not read if beta is 0.
         alpha: factor of `a`.
         beta: factor of `out`.
         shape: M, N.
         rows: those of a strip, from `strip_rows`.
+        transposed: whether `a` is.
 
     Derivative: none yet.
     """
@@ -54,10 +62,11 @@ def matmul(
         if beta != U(0.0):
             for r in range(rows):
                 sums[r] = beta * U(out[row(s * rows + r, m, rows), j])
-        for q in range(a.shape[1]):
+        for q in range(b.shape[0]):
             x = U(b[q, j])
             for r in range(rows):
-                y = alpha * U(a[row(s * rows + r, m, rows), q])
+                i = row(s * rows + r, m, rows)
+                y = alpha * U(a[q, i] if transposed else a[i, q])
                 sums[r] = prim.fma(y, x, sums[r])
         for r in range(rows):
             if m % rows == 0 or s * rows + r < m:

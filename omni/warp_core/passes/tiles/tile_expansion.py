@@ -1,6 +1,6 @@
 """Turns operations of tiles into `tile_map`, `tile_get` and memory, which the passes behind know.
 
-In: a kernel after inlining. Out: a new one without `tile_set` and `tile_reduce`.
+In: a kernel after inlining. Out: a new one without `tile_set` and `tile_reduce`, and without maps that only copy.
 
 * `tile_set` is a store, or an atomic, to memory with the elements of the tile.
 * `tile_reduce` makes a tile of PARTS partial results. Number p combines the elements p, p + PARTS, p + 2 PARTS and so
@@ -31,6 +31,16 @@ def expand_tiles(kernel: Function) -> Function:
 
 
 class _Expander(Rewriter):
+    def visit_tile_map(self, op: Operation) -> None:
+        """A map that gives all elements as they are is the tile itself."""
+        region = op.regions[0]
+        first, end = region.ops[0], region.ops[-1]
+        is_element = first.code == "tile_get" and first.args[1:] == region.params and end.args == list(first.results)
+        if is_element and first.args[0].type is op.attr:
+            self.values[op.result] = self.values[first.args[0]]
+        else:
+            self._emit(op, (self.rebuild(region),))
+
     # -- elements that threads set ------------------------------------------------------------------------------
 
     def visit_tile_set(self, op: Operation) -> None:

@@ -3,16 +3,21 @@
 Start with `Allocation`.
 
 Tiles that are handed on share a buffer where their lives do not meet: what a loop carries, what an `if` gives, what
-`tile_to_memory` and `tile_from_memory` lend, and a tile that is made of another one element by element. Nothing is
-copied then. Buffers whose lives do not meet lie in the same memory, each at the first place that is free.
+`tile_to_memory` and `tile_from_memory` lend, and a tile that is made of another one element by element. Memory that is
+only read shares that of its tile at any time. Nothing is copied then. Buffers whose lives do not meet lie in the same
+memory, each at the first place that is free.
 """
 
 from __future__ import annotations
+
+from functools import reduce
+from operator import or_
 
 from ...ir.nodes import Function, Operation, Value
 from ...lang.errors import PassError
 from ...lang.generics import spell
 from ...lang.types import FixedArray, Tile
+from ..dce import has_effects
 from .tile_flow import carried, handed_on, nested
 from .tile_liveness import Lives, memory_of
 
@@ -53,6 +58,7 @@ class Allocation:
     def __init__(self, function: Function, lives: Lives):
         self.lives = lives
         self.buffers = {v: Buffer(v, life) for v, life in lives.of.items()}
+        self._written = lives.escaped | _written(function)
         self._join(function)
         self.bytes = _place(dict.fromkeys(self.buffers.values()))
 
@@ -70,8 +76,20 @@ class Allocation:
         for _, giver, receiver, point in _related(function, self.lives):
             first, second = self.buffers[giver], self.buffers[receiver]
             own = 1 << point if point is not None and not self._outlives(giver, point) else 0
-            if first is not second and first.type is second.type and not (first.life & ~own) & second.life:
+            apart = not (first.life & ~own) & second.life or self._are_alike(giver, receiver)
+            if first is not second and first.type is second.type and apart:
                 self._merge(giver, receiver)
+
+    def _are_alike(self, tile: Value, lent: Value) -> bool:
+        """True if memory that a tile is lent to has its elements as long as both live, and others do not meet them."""
+        if lent.op is None or lent.op.code != "tile_to_memory" or lent in self._written:
+            return False
+        first, second = (self._others(v) for v in (tile, lent))
+        return not (first & self.buffers[lent].life or second & self.buffers[tile].life)
+
+    def _others(self, value: Value) -> int:
+        """When the other values of its buffer live."""
+        return reduce(or_, (self.lives.of[v] for v in self.buffers[value].values if v is not value), 0)
 
     def check(self, limit: int, others: int) -> None:
         """Raise PassError if buffers take more than `limit` bytes, of which `others` are taken already."""
@@ -108,11 +126,24 @@ def _related(function: Function, lives: Lives) -> list[tuple[int, Value, Value, 
     return sorted(found, key=lambda pair: -pair[0])
 
 
+def _written(function: Function) -> set[Value]:
+    """The `tile_to_memory` to whose memory something is written."""
+    found = set()
+    for op in function.body.walk():
+        if op.code in ("store", "atomic"):
+            found.add(memory_of(op.args[0]))
+        elif op.code == "call" and has_effects(op.attr):
+            found.update(map(memory_of, op.args))
+    return {v for v in found if v is not None}
+
+
 def _in_place(op: Operation) -> list[Value]:
     """The tiles of which a map reads no other element than the one that it makes."""
     if op.code != "tile_map":
         return []
     region = op.regions[0]
+    if any(inner.code == "load" and memory_of(inner.args[0]) for inner in region.walk()):
+        return []  # it may be memory of one of these tiles
     found: dict[Value, bool] = {}
     for inner in region.walk():
         for i, arg in enumerate(inner.args):
