@@ -24,6 +24,7 @@ from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .messages import ADVICE, WORDS, cast_help, misfit
+from .syntax_walk import walk
 from .tiles.tile_regions import detach_views
 from .tiles.tile_regions import read as read_view
 from .values import (
@@ -399,14 +400,14 @@ class Context:
     def assignments(self) -> dict[str, list[ast.AST]]:
         """Nodes that assign each local, in source order."""
         found: dict[str, list[ast.AST]] = {}
-        for n in ast.walk(self.source.tree()):
+        for n in walk(self.source.tree()):
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
                 found.setdefault(n.id, []).append(n)
         return found
 
     def assigned_within(self, name: str, node: ast.AST) -> ast.AST | None:
         """The first place inside `node` that assigns the local."""
-        for n in ast.walk(node):
+        for n in walk(node):
             if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store):
                 return n
         return None

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from .syntax_walk import child_fields, walk
+
 if TYPE_CHECKING:
     from .tiles.tile_names import TileNames
 
@@ -148,7 +150,7 @@ class Liveness:
 
 
 def _names_of(target: ast.AST) -> list[str]:
-    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _replaced(node: ast.stmt) -> Names:
@@ -201,43 +203,15 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
         elif kind is ast.Lambda:
             inner = results._of(node.body)  # type: ignore[attr-defined]
             results.capture(inner[0])
-            for inside in ast.walk(node):
+            for inside in walk(node):
                 results.changed.pop(inside, None)  # type: ignore[call-overload]
             reads |= inner[0]
             writes |= inner[1]
             stack.append(node.args)  # type: ignore[attr-defined]
             continue
-        for name in _CHILDREN.get(kind) or _children(kind):
+        for name in child_fields(kind):  # type: ignore[arg-type]
             child = getattr(node, name, None)
             if type(child) is list:
                 stack += [c for c in child if isinstance(c, ast.AST)]
             elif isinstance(child, ast.AST):
                 stack.append(child)
-
-
-_CHILDREN: dict[type, tuple[str, ...]] = {}
-# fields without expressions or statements in them
-_LEAVES = frozenset(
-    (
-        "ctx",
-        "op",
-        "ops",
-        "id",
-        "attr",
-        "name",
-        "arg",
-        "kind",
-        "type_comment",
-        "level",
-        "conversion",
-        "simple",
-        "is_async",
-    )
-)
-
-
-def _children(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold expressions or statements."""
-    keep = [f for f in kind._fields if f not in _LEAVES]  # type: ignore[attr-defined]
-    found = _CHILDREN[kind] = tuple(f for f in keep if not (kind is ast.MatchSingleton and f == "value"))
-    return found

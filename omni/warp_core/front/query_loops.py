@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .syntax_walk import walk
+
 # The functions that make queries, and those that advance them.
 ADVANCED_BY = {
     "hash_grid_query": "hash_grid_query_next",
@@ -32,7 +34,7 @@ def advance_queries(tree: ast.FunctionDef) -> ast.FunctionDef:
         while wp.bvh_query_next(query_0, j):
             use(j)
     """
-    if any(_name(n) in ADVANCED_BY for n in ast.walk(tree) if isinstance(n, ast.Call)):
+    if any(_name(n) in ADVANCED_BY for n in walk(tree) if isinstance(n, ast.Call)):
         _Loops(tree).visit(tree)
     return tree
 

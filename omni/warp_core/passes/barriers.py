@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.analysis.alias import is_gradient, is_made_by, is_own, underlying_object
-from ..ir.analysis.uniformity import Uniformity, analyze
+from ..ir.analysis.uniformity import Uniformity, Visit, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES, ELEMENT_OPS, TILE_OPS, WARP_OPS
 from ..lang.errors import PassError
 from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
 from .dce import has_effects
-
-Visitor = Callable[[Operation, list[Operation], bool], None]
 
 SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
 CPU_SHARED_BYTES = 256 * 1024  # what stays in the cache of a core
@@ -46,6 +44,12 @@ def check_blocks(kernel: Function, most_bytes: int = SHARED_BYTES) -> None:
     collective operation, its warps may not be whole, or it may take more than `most_bytes` of shared memory.
     """
     _check_memory(kernel, most_bytes)
+    _analyze(kernel, lambda facts: _collective_check(kernel, facts))
+
+
+def _collective_check(kernel: Function, facts: Uniformity) -> Visit:
+    """What raises PassError for an operation that threads of a block may not come to."""
+    elements = _Elements(kernel, facts)
     left: list[Operation] = []
 
     def visit(op: Operation, enclosing: list[Operation], split: bool) -> None:
@@ -65,9 +69,7 @@ def check_blocks(kernel: Function, most_bytes: int = SHARED_BYTES) -> None:
             if early in facts.divergent:
                 _refuse(op, early, "some threads of a block may have left the kernel in an earlier iteration")
 
-    facts = uniform_facts(kernel)
-    elements = _Elements(kernel, facts)
-    _analyze(kernel, visit)
+    return visit
 
 
 def uniform_facts(kernel: Function) -> Uniformity:
@@ -89,13 +91,14 @@ def partings(kernel: Function, code: str) -> dict[Operation, Operation | None]:
                 together = [around for around in enclosing if around not in split]
                 found[op] = together[-1] if together else None
 
-    _analyze(kernel, visit)
+    if any(op.code == code for op in kernel.body.walk()):
+        _analyze(kernel, lambda facts: visit)
     return found
 
 
-def _analyze(kernel: Function, visit: Visitor | None = None) -> Uniformity:
+def _analyze(kernel: Function, visitor: Callable[[Uniformity], Visit] | None = None) -> Uniformity:
     """The facts; blocks of one thread have the rules of all others."""
-    return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visit)
+    return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visitor)
 
 
 def shared_bytes(kernel: Function) -> int:

@@ -136,7 +136,7 @@ def _exits(node: ast.For) -> Iterator[ast.AST]:
             yield s
         if not isinstance(s, (ast.FunctionDef, ast.Lambda)):
             is_own = is_own and not isinstance(s, (ast.For, ast.While))
-            waiting += [(inner, is_own) for inner in ast.iter_child_nodes(s)]
+            waiting += [(inner, is_own) for inner in ast.iter_child_nodes(s) if not isinstance(inner, ast.expr)]
 
 
 def _refuse_carried(cx: Context, node: ast.For, names: frozenset[str]) -> None:

@@ -11,6 +11,7 @@ from ..context import Context, Frame
 from ..expressions.array_indexing import array_type
 from ..liveness import base_name
 from ..merges import Join, terminate
+from ..syntax_walk import walk
 
 
 def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
@@ -31,7 +32,7 @@ def _changes(cx: Context, name: str, nodes: Sequence[ast.AST]) -> bool:
 
 def _stores(cx: Context, nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     for root in nodes:
-        for n in ast.walk(root):
+        for n in walk(root):
             if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
                 yield n
             elif isinstance(n, ast.Call):

@@ -20,6 +20,7 @@ from ...lang.registry import Intrinsic
 from ..calls.inout_arguments import Resolve, resolver
 from ..liveness import Names, base_name
 from ..names import captures_of
+from ..syntax_walk import walk
 
 _VIEWS = frozenset(f"tile_{name}" for name in ("view", "transpose", "broadcast", "reshape", "squeeze"))
 # Functions that change tiles they are given, and the parameters that take these.
@@ -48,7 +49,7 @@ class TileNames:
 
     def _walk(self) -> Iterator[ast.AST]:
         for statement in self._body:
-            yield from ast.walk(statement)
+            yield from walk(statement)
 
     def _join(self, a: str, b: str) -> None:
         group = self._groups.get(a, {a}) | self._groups.get(b, {b})
@@ -62,7 +63,7 @@ class TileNames:
         """Locals whose tile may be changed in place by the nodes."""
         found: set[str] = set()
         for root in nodes:
-            for node in ast.walk(root):
+            for node in walk(root):
                 found.update(name for name in map(base_name, self._places(node)) if name)
         return frozenset(name for n in found for name in self._groups.get(n, {n}))
 

@@ -52,6 +52,7 @@ class _Level:
 
 # (function, which parameters are varying, lanes) -> facts; shared by all calls of one kernel's compilation
 Cache = dict[tuple[Function, tuple[bool, ...], int], Uniformity]
+Visit = Callable[[Operation, list[Operation], bool], None]
 
 
 _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle"))
@@ -84,12 +85,12 @@ def analyze(
     lanes: int,
     cache: Cache,
     differs: Callable[[Operation], bool] = is_divergent,
-    visit: Callable[[Operation, list[Operation], bool], None] | None = None,
+    visitor: Callable[[Uniformity], Visit] | None = None,
 ) -> Uniformity:
     """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies.
 
-    `differs` says which operations give different results for the same operands. `visit` is called, once the facts are
-    known, with each operation, those that it is nested in, and whether some lanes may be elsewhere.
+    `differs` says which operations give different results for the same operands. `visitor` makes a function of the
+    facts, which is called with each operation, those that it is nested in, and whether some lanes may be elsewhere.
     """
     key = (fn, varying_params, lanes)
     if key not in cache:
@@ -97,7 +98,7 @@ def analyze(
         facts.used.update(a for op in fn.body.walk() for a in op.args)
         if lanes > 1:
             facts.varying.update(p for p, v in zip(fn.params, varying_params) if v)
-            _Walk(fn, facts, lanes, cache, differs).run(visit)
+            _Walk(fn, facts, lanes, cache, differs).run(visitor)
         cache[key] = facts
     return cache[key]
 
@@ -105,18 +106,18 @@ def analyze(
 class _Walk:
     def __init__(self, fn: Function, facts: Uniformity, lanes: int, cache: Cache, differs: Callable[[Operation], bool]):
         self.fn, self.facts, self.lanes, self.cache, self.differs = fn, facts, lanes, cache, differs
-        self.visit: Callable[[Operation, list[Operation], bool], None] | None = None
+        self.visit: Visit | None = None
         self.levels: list[_Level] = []
         self.enclosing: list[Operation] = []
 
-    def run(self, visit: Callable[[Operation, list[Operation], bool], None] | None) -> None:
+    def run(self, visitor: Callable[[Uniformity], Visit] | None) -> None:
         before = -1
         while self.facts.size() != before:
             before = self.facts.size()
             self.levels = [_Level(None)]
             self.region(self.fn.body, None)
-        if visit:
-            self.visit, self.levels = visit, [_Level(None)]
+        if visitor:
+            self.visit, self.levels = visitor(self.facts), [_Level(None)]
             self.region(self.fn.body, None)
         sites = self.levels[0].leave_sites
         self.facts.return_divergent = any(d for _, d in sites)
