@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...ir.analysis.uniformity import reconverges
 from ...ir.interp.block_runner import source_lane
 from ...ir.nodes import Function, Operation, Region, Value
-from ...ir.ops import EXCHANGES
+from ...ir.ops import EXCHANGES, OPS
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, U32, FixedArray, Scalar
 from ..atomics import Atomics
@@ -124,17 +124,32 @@ class Blocks:
                 w.do(f"{following} = add i64 {index}, 1")
             return
 
-        def row(column: str) -> None:
-            last = LaneValue(I32, w.inst(f"trunc i64 {column} to i32"), 1 if k.lanes.lanes > 1 else 0)
-            k.values = {**known, **{p: [v] for p, v in zip(op.regions[0].params, [*outer, last])}}
-            self.segment(op.regions[0])
+        count, n, region = extent.literal_int, k.lanes.lanes, op.regions[0]
+        k.values = {**known, **{p: [v] for p, v in zip(region.params, outer)}}
+        region = self.of_elements(region) if count else region
+        of_row = k.values
 
-        count, n = extent.literal_int, k.lanes.lanes
+        def row(column: str) -> None:
+            last = LaneValue(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
+            k.values = {**of_row, region.params[-1]: [last]}
+            self.segment(region)
+
         if count is not None and count < n:
             k.lanes_before(str(count), "0")
             row("0")
         else:
-            k.columns(op.regions[0], "0", extent.text, row, rest=count is None or count % n > 0)
+            k.columns(region, "0", extent.text, row, rest=count is None or count % n > 0)
+
+    def of_elements(self, region: Region) -> Region:
+        """Compute what all elements of a row have in common. Returns what is left of the region of an element."""
+        left, varying = Region(region.params), {region.params[-1]}
+        for op in region.ops:
+            if OPS[op.code].pure and varying.isdisjoint(op.args):
+                self.kernel.operation(op)
+            else:
+                varying.update(op.results)
+                left.ops.append(op)
+        return left
 
     def present_threads(self, op: Operation) -> None:
         """Run a segment for the threads of a block that may be the last of the launch, and not whole."""
