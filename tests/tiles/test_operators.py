@@ -54,12 +54,13 @@ def comparisons(x: wp.array[float], out: wp.array2d[int]):
     wp.tile_store(out[0], wp.tile_astype(a > 0.0, int))
     wp.tile_store(out[1], wp.tile_astype(a == -a, int))
     wp.tile_store(out[2], wp.tile_astype(a <= 1.0, int))
+    wp.tile_store(out[3], wp.tile_astype((-1.0 < a) & ~(a > 1.0) | (a == 3.0), int))
 
 
 def test_comparisons():
     x = np.array([0, -1, 1, 3], f32)
-    _, out = results(comparisons, 1, x, np.zeros((3, 4), np.int32))
-    np.testing.assert_array_equal(out, [x > 0, x == -x, x <= 1])
+    _, out = results(comparisons, 1, x, np.zeros((4, 4), np.int32))
+    np.testing.assert_array_equal(out, [x > 0, x == -x, x <= 1, (x > -1) & ~(x > 1) | (x == 3)])
 
 
 @wp.kernel

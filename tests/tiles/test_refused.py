@@ -56,7 +56,21 @@ f32 = np.float32
             ["`t` cannot hold another tile here, as `v` shows elements", "wp.tile_assign(t, ...)"],
         ),
         ("for i in wp.tile_ones(4):\n    x[0] = i", None, ["tile[float32, 4] cannot be iterated"]),
-        ("if wp.tile_ones(4):\n    x[0] = 1.0", None, ["cannot be used as a condition"]),
+        ("if wp.tile_ones(4):\n    x[0] = 1.0", None, ["cannot be used as a condition", "such as t[0]"]),
+        *(
+            (
+                f"t = wp.tile_ones(4)\nu = wp.where({condition}, t, 0.0)",
+                part,
+                ["tile[bool, 4] cannot be used as a condition", "(0.0 < t) & (t < 2.0)", "turn one round by `~`"],
+            )
+            for condition, part in (
+                ("0.0 < t < 2.0", "0.0 < t"),
+                ("0.0 < x[0] < t", "0.0 < x[0] < t"),
+                ("t > 0.0 and t < 2.0", "t > 0.0"),
+                ("t < 0.0 or t > 2.0", "t < 0.0"),
+                ("not t > 0.0", "t > 0.0"),
+            )
+        ),
     ],
 )
 def test_refused(text, under, fragments):

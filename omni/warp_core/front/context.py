@@ -19,11 +19,11 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Struct, Tile, Type
+from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Tile, Type
 from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
-from .messages import ADVICE, WORDS, cast_help, misfit
+from .messages import ADVICE, WORDS, cast_help, condition_help, misfit
 from .syntax_walk import walk
 from .tiles.tile_regions import detach_views
 from .tiles.tile_regions import read as read_view
@@ -339,9 +339,8 @@ class Context:
         if isinstance(x.type, Array):
             return self.at(node).op("not", self.at(node).op("is_null", x))
         if not isinstance(x.type, Scalar):
-            fields = x.type.fields if isinstance(x.type, Struct) else ()
-            told = next((f"ask for its field `.{name}`" for name, t in fields if t is BOOL), "compare a number")
-            raise self.error("type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help=told)
+            text = f"{spell(x.type)} cannot be used as a condition"
+            raise self.error("type-mismatch", text, node, help=condition_help(x.type))
         if x.type is not BOOL:
             x = self.at(node).op("ne", x, self.b.const(0, x.type))
         return bool(x.const) if x.is_const else x

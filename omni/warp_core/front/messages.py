@@ -7,7 +7,7 @@ from typing import Any
 
 from ..lang.generics import spell
 from ..lang.registry import is_builtin
-from ..lang.types import Mat, Scalar, Type, Vec
+from ..lang.types import BOOL, Mat, Scalar, Struct, Tile, Type, Vec
 from .values import Static, UntypedLiteral, spell_brief, spell_front
 
 WORDS: dict[type, str] = {
@@ -53,6 +53,17 @@ def misfit(x: Any, t: Type) -> str:
     if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
         return f"whose range does not include {spell_brief(x)}"
     return f"but this is {spell_front(x)}{', as of a function without `return`' if is_none(x) else ''}"
+
+
+def condition_help(t: Type) -> str:
+    """What to write instead where a value of type `t` is used as a condition."""
+    if isinstance(t, Tile):
+        return (
+            "join tiles of bool by `&` and `|`, such as (0.0 < t) & (t < 2.0), and turn one round by `~`. "
+            "wp.where(condition, a, b) chooses elements. A branch depends on one element, such as t[0]"
+        )
+    fields = t.fields if isinstance(t, Struct) else ()
+    return next((f"ask for its field `.{name}`" for name, field in fields if field is BOOL), "compare a number")
 
 
 def is_none(x: Any) -> bool:

@@ -122,7 +122,13 @@ def _chain(cx: Context, node: ast.Compare, left: Front, left_node: ast.expr, i: 
         return first
     if first is True:
         return _chain(cx, node, right, right_node, i + 1)
-    return _short(cx, first, lambda: _chain(cx, node, right, right_node, i + 1), "and", node)
+    cx.truth(first, part)
+
+    def rest() -> Value | bool:
+        found = _chain(cx, node, right, right_node, i + 1)
+        return found if isinstance(found, bool) else cx.truth(found, node)
+
+    return _short(cx, first, rest, "and", node)
 
 
 def _between(left: ast.expr, right: ast.expr) -> ast.expr:

@@ -324,13 +324,18 @@ def negate(cx: Context, operand: ast.expr, node: ast.AST) -> Front:
     return UntypedLiteral(not c) if isinstance(c, bool) else cx.at(node).op("not", c)
 
 
+def _of_element(cx: Context, symbol: str, x: Value, node: ast.AST) -> Front:
+    """A unary operator on an element of a tile. As in NumPy, `~` of a bool is the other one."""
+    return cx.at(node).op("not", x) if symbol == "~" and x.type is BOOL else unary(cx, symbol, x, node)
+
+
 def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
     """`-x`, `+x` or `~x`."""
     if isinstance(x, UntypedLiteral) and not (symbol == "~" and isinstance(x.value, float)):
         return UntypedLiteral(_UNARY_LITERAL[symbol](int(x.value) if isinstance(x.value, bool) else x.value))
     v = cx.materialise(x, node)
     if is_tile(v):
-        return elementwise(cx, [v], node, lambda a: unary(cx, symbol, a, node))
+        return elementwise(cx, [v], node, lambda a: _of_element(cx, symbol, a, node))
     s = element(v.type)
     allowed = isinstance(s, Scalar) and (not s.is_float if symbol == "~" else s is not BOOL)
     if not allowed or (symbol == "~" and s is BOOL):
