@@ -16,6 +16,33 @@ def k(x: wp.array(dtype=float), n: int):
         "wp.dot(v, 1.0)",
         ["`wp.dot` has no form for (vec3f, 1.0)", "wp.dot(a: Vec[N, "],
     ),
+    "second_of_two_calls": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[i] = wp.dot(v, v) + wp.dot(v, wp.vec2())
+""",
+        "wp.dot(v, wp.vec2())",
+        ["`wp.dot` has no form for (vec3f, vec2f)", ":6:27"],
+    ),
+    "second_of_two_calls_of_a_function": (
+        """\
+from typing import Any
+@wp.func
+def f(a: Any, b: Any):
+    return wp.dot(a, b)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[i] = f(v, v) + f(v, wp.vec2())
+""",
+        "wp.dot(a, b)",
+        ["`wp.dot` has no form for (vec3f, vec2f)", "called from here", ":11:22"],
+    ),
     "user_function": (
         """\
 @wp.func

@@ -29,7 +29,7 @@ def noise(device, shape=(9, 10, 20)) -> wp.Volume:
 
 
 def sampled(volume: wp.Volume, number=None) -> np.ndarray:
-    """Samples of `noise`, which rounds nowhere at these places: all devices agree, with fused multiply-add or without."""
+    """Samples of `noise`. Nothing rounds at these places: all devices agree, with fused multiply-add or without."""
     places = np.random.default_rng(2).integers(-12, 88, (300, 3)).astype(np.float32) / 4.0
     values = wp.zeros(300, dtype=float, device=volume.device)
     number = volume.id if number is None else number

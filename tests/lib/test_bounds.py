@@ -308,7 +308,8 @@ def bounds(doc: str, case: Case, count: int) -> list[float]:
     """How many ULP the docstring allows for each result.
 
     A rounding is half an ULP of the sum of magnitudes. Where products are not fused with additions, all of them are
-    rounded rather than one. Together that is less than an ULP of the sum: that of a product p is at most 2**(1 - bits) p.
+    rounded rather than one. Together that is less than an ULP of the sum, as that of a product p is at most
+    2**(1 - bits) p.
     """
     if re.search(r"Error: one rounding", doc):
         unfused = case.terms > 1 and not (CPU_FUSES or MODE)
