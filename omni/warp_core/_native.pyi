@@ -483,9 +483,8 @@ class Plan:
         """Set the parameters that are ids of structures to which the kernel writes, and if it gets others elsewhere."""
 
     def set_needed(self, arrays: Sequence[tuple[int, int, str]]) -> None:
-        """Say which arrays every thread uses: their parameters, offsets in these, and names. Launches that have threads
-        raise where one of them has no memory.
-        """
+        """Set the arrays that every thread uses: parameters, offsets in these, names. Those without memory are errors."""
+
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
 
@@ -515,6 +514,7 @@ class Plan:
     @property
     def block_dim(self) -> int: ...
     whole_blocks: bool  # launches consist of whole blocks
+    whole_rows: bool  # and so do their rows
     serial: bool  # threads run one after the other
     promised: bool  # whether there is code for a GPU that relies on what `promised` says
     @property

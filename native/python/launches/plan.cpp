@@ -155,6 +155,11 @@ Grid Plan::checked(Grid g) const {
                                     " threads, but a launch of " + std::to_string(g.threads) +
                                     " is not a multiple of that: launch more threads and let those beyond the data do "
                                     "nothing, or choose another block_dim");
+    if (whole_rows && g.dims[g.ndim - 1] % block_dim != 0)
+        raise(PyExc_ValueError, "kernel `" + name + "` has indices of blocks of " + std::to_string(block_dim) +
+                                    " threads, but a launch whose last dimension is " +
+                                    std::to_string(g.dims[g.ndim - 1]) +
+                                    " would have blocks in two rows: make it a multiple of block_dim");
     if (arity == 1 && g.ndim > 1) {
         g.dims[0] = g.threads;
         g.dims[1] = g.dims[2] = g.dims[3] = 1;
@@ -378,6 +383,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_dim", &Plan::block_dim)
         .def_rw("whole_blocks", &Plan::whole_blocks)
+        .def_rw("whole_rows", &Plan::whole_rows)
         .def_rw("serial", &Plan::serial)
         .def_rw("promised", &Plan::promised)
         .def_ro("block_size", &Plan::block_size)

@@ -16,7 +16,6 @@ from ..ir.analysis.uniformity import Cache, Uniformity
 from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
-from ..lang.errors import PassError
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .accumulate.accumulation_log import NONE_LOGGED, AccumulationLog, DeferredAdd
 from .accumulate.privatization import NONE_PRIVATIZED, PrivateAdds
@@ -395,9 +394,7 @@ class FunctionEmitter(Control):
         self.one(op, [self.thread_index])
 
     def op_block_tid(self, op: Operation) -> None:
-        if not self.block_tids:
-            reason = "this index belongs to a block, but the last dimension of the launch is no multiple of block_dim"
-            raise PassError("block-size", reason, op, help="launch it anew, with block_dim as the last dimension")
+        assert self.block_tids, "launches refuse rows that are no whole blocks"
         self.one(op, [self.block_tids[op.attr[0]]])
 
     def op_block_index(self, op: Operation) -> None:

@@ -418,6 +418,7 @@ class PlanMaker:
         ]
         self.plan = self.empty_plan(params)
         self.plan.whole_blocks, self.plan.serial = artifact.whole_blocks, artifact.serial
+        self.plan.whole_rows = self.options.tiled > 0 and artifact.block_dim > 0
         self.plan.set_needed(artifact.needed)
         self.plan.set_counts(*artifact.counts)
         self.plan.set_stores(*artifact.stores)

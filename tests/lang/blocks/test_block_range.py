@@ -326,9 +326,10 @@ def test_a_recorded_tiled_launch_keeps_its_blocks():
     command.launch()
     i, j = np.indices((6, 5))
     np.testing.assert_array_equal(out.numpy(), 2 * (10 * i + j))  # two blocks for each row
-    with pytest.raises(wp.CompileError, match="the last dimension of the launch is no multiple of block_dim"):
-        command.set_dim((6, 2))
-        command.launch()
+    for dim in ((6, 2), (2, 3, 6)):
+        with pytest.raises(ValueError, match=rf"whose last dimension is {dim[-1]} would have blocks in two rows"):
+            command.set_dim(dim)
+            command.launch()
 
 
 def test_tiled_launches_of_kernels_without_blocks():
