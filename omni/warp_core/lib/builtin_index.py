@@ -69,6 +69,7 @@ _MODULES = {
     """,
     "volumes.volume_old_names": "volume_sample_world volume_sample_local volume_transform volume_transform_inv",
     "volumes.volume_index_samples": "volume_sample_index volume_sample_grad_index",
+    "textures.texture_samples": "texture_sample",
     "intersection": "closest_point_edge_edge intersect_tri_tri",
 }
 
