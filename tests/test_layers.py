@@ -44,7 +44,7 @@ RANKS = (
     ("autograd", "viz", "geometry", "sparse", "utils"),
     ("optim.linear",),
     ("optim",),
-    ("interop", "volumes"),
+    ("interop", "textures", "volumes"),
     ("jax_experimental",),
     ("usd",),
     ("nodes.values", "render"),
@@ -76,7 +76,7 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "volumes", "interop", "usd", "render", "nodes", "studio", "cli.py"),
+        *("geometry", "volumes", "textures", "interop", "usd", "render", "nodes", "studio", "cli.py"),
     ),
     "pxr": ("usd", "render", "nodes", "studio"),
     "PIL": ("usd", "cli.py"),

@@ -76,6 +76,8 @@ _HOMES = {
     "lib.geometry.mesh_rays": "MeshQueryRay",
     "lib.geometry.mesh_views": "MeshArrays",
     "volumes.volume": "Volume",
+    "textures.texture": "Texture Texture1D Texture2D Texture3D",
+    "textures.texture_modes": "TextureAddressMode TextureFilterMode TextureResourceFlags",
     "geometry.surfaces.marching_cubes": "MarchingCubes",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
@@ -103,7 +105,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Texture
+func_native
 fabricarray fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_logger
 """
