@@ -26,7 +26,7 @@ from ..lang.errors import CompileError
 from ..lang.generics import Reference
 from ..lang.kernel import Function
 from ..lang.ref_params import changed
-from ..lang.types import F32, I32, Array, Scalar, Type, element
+from ..lang.types import F32, I32, Array, Scalar, Struct, Type, element, leaves
 from ..lang.values.scalars import scalar_type_of
 from ..lang.values.value_classes import Components, from_leaves, python_type, to_leaves
 from ..launches.kernel_errors import fill
@@ -307,10 +307,18 @@ def _refusal(name: str, why: CompileError) -> str:
 def _to_ir(given: BoundArguments) -> Any:
     t = given.type
     if isinstance(t, Array):
-        cells = ArrayCells.of(given.value, t)
-        return array_memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
+        return _memory(given.value, t)
     assert t is not None
-    return array_memory.unflatten(to_leaves(given.value, t), t)
+    flat = to_leaves(given.value, t)
+    if isinstance(t, Struct):
+        flat = tuple(_memory(x, leaf) if isinstance(leaf, Array) else x for x, (_, leaf) in zip(flat, leaves(t)))
+    return array_memory.unflatten(flat, t)
+
+
+def _memory(value: Any, t: Array) -> array_memory.MemArray:
+    """An array, or None, as the interpreter takes it."""
+    cells = ArrayCells.of(value, t)
+    return array_memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
 
 
 def _from_ir(value: Any, t: Type) -> Any:

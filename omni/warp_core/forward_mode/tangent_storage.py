@@ -17,6 +17,7 @@ from ..arrays.layouts import byte_range
 from ..devices.interval_map import IntervalMap
 from ..dispatch import observers
 from ..lang.types import Array, Struct
+from ..lang.values.type_registry import python_type
 from ..tape import launch_vjp
 
 
@@ -154,7 +155,7 @@ def tangent_value(t: Any, value: Any, given: Any, shadows: TangentStorage) -> An
         return shadows.ensure(value) if value._require_element().is_active else value
     if not isinstance(t, Struct) or value is None:
         return given
-    made = type(value)()
+    made = python_type(t)()
     for name, ft in t.fields:
         old, new = getattr(value, name), getattr(given, name, None)
         if isinstance(ft, (Array, Struct)):

@@ -39,14 +39,29 @@ class Texture:
 
     Attributes:
         ndim: The number of dimensions.
+        width: Texels along u.
+        height: Texels along v; 1 if there is no such axis.
+        depth: Texels along w; 1 if there is no such axis.
+        texels: All numbers of a texture of float32, level by level. Gradients of texels are in `texels.grad`.
     """
 
     ndim: ClassVar[int]
-    texels: array  # what follows is in the struct
+    width: int
+    height: int
+    depth: int
+    texels: array
     words: array
+    channels: int
+    levels: int
     kind: int
     packing: int
     scale: float
+    filter: int
+    level_filter: int
+    mode_u: int
+    mode_v: int
+    mode_w: int
+    normalized: int
     _values: list[Any]
 
     __hash__ = object.__hash__
@@ -115,24 +130,9 @@ class Texture:
     # -- what it is ----------------------------------------------------------------------------------------------------
 
     @property
-    def width(self) -> int:
-        """Texels along u."""
-        return self._member("width")
-
-    @property
-    def height(self) -> int:
-        """Texels along v; 1 if there is no such axis."""
-        return self._member("height")
-
-    @property
-    def depth(self) -> int:
-        """Texels along w; 1 if there is no such axis."""
-        return self._member("depth")
-
-    @property
     def num_channels(self) -> int:
         """Numbers of a texel: 1, 2 or 4."""
-        return self._member("channels")
+        return self.channels
 
     @property
     def dtype(self) -> Any:
@@ -157,46 +157,42 @@ class Texture:
     @property
     def filter_mode(self) -> TextureFilterMode:
         """How texels of a level are blended."""
-        return TextureFilterMode(self._member("filter"))
+        return TextureFilterMode(self.filter)
 
     @property
     def mip_filter_mode(self) -> TextureFilterMode:
         """How levels of detail are blended."""
-        return TextureFilterMode(self._member("level_filter"))
+        return TextureFilterMode(self.level_filter)
 
     @property
     def address_mode_u(self) -> TextureAddressMode:
         """What is beyond the texels along u."""
-        return TextureAddressMode(self._member("mode_u"))
+        return TextureAddressMode(self.mode_u)
 
     @property
     def address_mode_v(self) -> TextureAddressMode:
         """What is beyond the texels along v."""
-        return TextureAddressMode(self._member("mode_v"))
+        return TextureAddressMode(self.mode_v)
 
     @property
     def address_mode_w(self) -> TextureAddressMode:
         """What is beyond the texels along w."""
-        return TextureAddressMode(self._member("mode_w"))
+        return TextureAddressMode(self.mode_w)
 
     @property
     def normalized_coords(self) -> bool:
         """True if coordinates count the whole texture as 1, False if they count texels."""
-        return self._member("normalized") != 0
+        return self.normalized != 0
 
     @property
     def num_mip_levels(self) -> int:
         """Levels of detail."""
-        return self._member("levels")
+        return self.levels
 
     @property
     def is_mipmapped(self) -> bool:
         """True if there are several levels of detail."""
         return self.num_mip_levels > 1
-
-    def _member(self, name: str) -> int:
-        """A member of the struct whose name here would allow to set it."""
-        return int(getattr(self._record, name).fget(self))
 
     def __repr__(self) -> str:
         extents = "x".join(str(n) for n in (self.width, self.height, self.depth)[: self.ndim])

@@ -23,7 +23,7 @@ from ...ir.interp.block_runner import has_any
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import COUNTS, ELEMENT_OPS, WARP_OPS
 from ...lang.errors import NotDifferentiable, NotReplayable
-from ...lang.types import Array, Type
+from ...lang.types import Array, Struct, Type
 from ...passes.checks import drop_asserts
 from ...passes.dce import dce
 from ...passes.inline import inline_calls
@@ -119,9 +119,16 @@ def _stays(callee: Function, given: DerivativeRules) -> bool:
         return False
     if given.surrogate(callee) or given(callee):
         return True
+    if any(_holds_arrays(p.type) for p in callee.params):  # `_accessed` finds no arrays in structs that are passed on
+        return False
     is_active = any(t.is_differentiable for t in callee.results)
     passive = not is_active and not any(isinstance(p.type, Array) for p in callee.params)
     return passive or not _opens(callee, given)
+
+
+def _holds_arrays(t: Type) -> bool:
+    """True for a struct with arrays."""
+    return isinstance(t, Struct) and any(isinstance(leaf, Array) for leaf in leaf_types(t))
 
 
 def _opens(function: Function, given: DerivativeRules) -> bool:
@@ -240,9 +247,15 @@ class _ValueLinker:
 
 
 def _accessed(adjoint: Function, final: set[Operation]) -> list[Value]:
-    """The arrays that the forward code in an adjoint reads or, replaying the launch, writes."""
-    codes = ("load", "store", "atomic")
-    return [op.args[0] for op in adjoint.body.walk() if op.code in codes and op not in final and not _is_private(op)]
+    """The arrays that the forward code in an adjoint reads or, replaying the launch, writes or passes on."""
+    found = [a for op in adjoint.body.walk() if op not in final for a in _arrays_of(op)]
+    return [a for a in found if not (is_gradient(a) or is_own(a))]
+
+
+def _arrays_of(op: Operation) -> list[Value]:
+    if op.code == "call":
+        return [a for a in op.args if isinstance(a.type, Array)]
+    return [op.args[0]] if op.code in ("load", "store", "atomic") else []
 
 
 def _written(prepared: Function) -> list[Value]:
@@ -297,11 +310,6 @@ def _touched(adjoint: Function, arrays: list[Value]) -> set[Value]:
         for p in adjoint.params
         if p in known or any(isinstance(leaf, Array) and leaf.dtype in unclear for leaf in leaf_types(p.type))
     }
-
-
-def _is_private(op: Operation) -> bool:
-    """Whether an access goes to a gradient or to the stash."""
-    return is_gradient(op.args[0]) or is_own(op.args[0])
 
 
 _adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()
