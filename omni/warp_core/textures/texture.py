@@ -96,8 +96,7 @@ class Texture:
         made.mode_u, made.mode_v, made.mode_w = modes
         made.normalized = int(bool(normalized))
         count = sum(map(math.prod, shapes))
-        needs_gradient = _needs_gradient(source, t)
-        made.texels = zeros(count if t is F32 else 0, dtype=float32, device=where, requires_grad=needs_gradient)
+        made.texels = zeros(count if t is F32 else 0, dtype=float32, device=where)
         made.words = zeros(0 if t is F32 else -(-count >> numbers.packing), dtype=uint32, device=where)
         self._values = made._values
         if source is not None:
@@ -123,6 +122,8 @@ class Texture:
         return [numbers[end - math.prod(s) : end].reshape(s) for end, s in zip(ends, shapes)]
 
     def _fill(self, source: array) -> None:
+        if _needs_gradient(source):
+            self.texels.requires_grad = True
         levels = self._levels()
         copy(levels[0].reshape(source.shape), source)
         fill_levels(levels)
@@ -471,13 +472,13 @@ def _dtype_of(source: array | None, dtype: Any) -> Any:
     return source.dtype
 
 
-def _needs_gradient(source: array | None, t: Any) -> bool:
+def _needs_gradient(source: array) -> bool:
     """True if gradients flow to the data. Raises ValueError if they cannot."""
-    needs = source is not None and source.requires_grad
-    if needs and t is not F32:
-        name = element_of(t).name
-        raise ValueError(f"data: texels of {name} have no gradients, and the data require them; make them of float32")
-    return needs
+    element = source._require_element()
+    if source.requires_grad and element.type is not F32:
+        name = element.name
+        raise ValueError(f"texels of {name} have no gradients, and the data require them; make them of float32")
+    return source.requires_grad
 
 
 def _refuse_cuda_array(cuda_array: Any) -> None:

@@ -10,17 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import prim
-from ...lang.generics import Constant, N, S, TypeVar, Vec
+from ...lang.generics import Constant, N, S, Vec
 from ...lang.registry import builtin
-from ...lang.types import F32
-from ...lang.types import Vec as VecType
 from ...lang.values.constants import NAN
 from ...lang.values.scalars import float32, float64, int32
 from .texture_axes import Axis, around
-from .texture_texels import texel
+from .texture_texels import Texel, texel
 from .texture_types import FLOAT, LINEAR, Texture1D, Texture2D, Texture3D
 
-Texel = TypeVar("Texel", "type", among=(F32, VecType(2, F32), VecType(4, F32)))
 _NO_TEXTURE = (
     "the texture has no texels, or fewer than its extents say: pass a texture that wp.Texture1D, wp.Texture2D or "
     "wp.Texture3D made, and leave the members as they are"
