@@ -71,6 +71,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "volumes.volume volumes.volume_lookups volumes.volume_samples volumes.volume_index_samples "
         "volumes.volume_old_names",
     ),
+    "textures": (
+        "Textures",
+        "Grids of texels that kernels sample at any coordinates; see [textures.md](../textures.md).",
+        "textures.texture textures.texture_modes textures.texture_samples",
+    ),
     "atomics": (
         "Atomics",
         "Changes of array elements by several threads, of which none is lost. `a[i] += x` is atomic too. Arrays of "

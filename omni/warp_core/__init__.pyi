@@ -2612,6 +2612,13 @@ from .lib.geometry.mesh_points import MeshQueryPoint as MeshQueryPoint
 from .lib.geometry.mesh_rays import MeshQueryRay as MeshQueryRay
 from .lib.geometry.mesh_views import MeshArrays as MeshArrays
 from .volumes.volume import Volume as Volume
+from .textures.texture import Texture as Texture
+from .textures.texture import Texture1D as Texture1D
+from .textures.texture import Texture2D as Texture2D
+from .textures.texture import Texture3D as Texture3D
+from .textures.texture_modes import TextureAddressMode as TextureAddressMode
+from .textures.texture_modes import TextureFilterMode as TextureFilterMode
+from .textures.texture_modes import TextureResourceFlags as TextureResourceFlags
 from .geometry.surfaces.marching_cubes import MarchingCubes as MarchingCubes
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
@@ -6906,6 +6913,46 @@ def tanh(x: _Scalar1) -> _Scalar1:
     >>> round(wp.tanh(1.0), 6)
     0.761594
     """
+
+@typing.overload
+def texture_sample(tex: Texture2D, uv: vec2f, dtype: Any, lod: float = ...) -> Any:
+    """Value of a texture at a place between its texels.
+
+    Texel i of an axis is centred at i + 0.5, where coordinates count texels; see [textures.md](../textures.md).
+
+    Args:
+        tex: the texture: a wp.Texture1D, wp.Texture2D or wp.Texture3D.
+        uv: the place: a float u of a texture of one dimension, a vec2 or two floats u and v of two dimensions, a vec3
+            or three floats u, v and w of three. A coordinate of 0 to 1 spans the texture, unless that was made with
+            `normalized_coords=False`, which counts texels.
+        dtype: the type of the result, known when the kernel compiles: `float` for the first channel, `wp.vec2` or
+            `wp.vec4`. Channels that the texture does not have are 0.
+        lod: the level of detail, a float: 0 is the finest, and each one has half as many texels along an axis. Values
+            beyond the levels count as the nearest.
+
+    Returns:
+        The value. Numbers of uint8 and uint16 become 0 to 1, those of int8 and int16 -1 to 1, others stay what they
+        are. It is NaN for a coordinate that is NaN, one that is infinite and wraps around, and a NaN `lod` of a texture
+        with several levels. It is a KernelError for what no texture class made, such as a member of a struct that was
+        not set.
+
+    Error: 8 ulp of the largest of the texels around, and what float32 loses of the coordinate: half an ulp of it, by
+    the slope.
+    Derivative: with respect to coordinates, `lod` and the texels of a texture of float32. At the centre of a texel, the
+    slope of the side with the greater coordinate. CLOSEST has the derivative zero.
+
+    >>> tex = wp.Texture2D(np.array([[0.0, 4.0], [8.0, 12.0]], np.float32), device="cpu")
+    >>> wp.texture_sample(tex, 0.5, 0.5, dtype=float), wp.texture_sample(tex, wp.vec2(0.25, 1.0), dtype=float)
+    (6.0, 8.0)
+    """
+@typing.overload
+def texture_sample(tex: Texture2D, u: float, v: float, dtype: Any, lod: float = ...) -> Any: ...
+@typing.overload
+def texture_sample(tex: Texture1D, u: float, dtype: Any, lod: float = ...) -> Any: ...
+@typing.overload
+def texture_sample(tex: Texture3D, uvw: vec3f, dtype: Any, lod: float = ...) -> Any: ...
+@typing.overload
+def texture_sample(tex: Texture3D, u: float, v: float, w: float, dtype: Any, lod: float = ...) -> Any: ...
 
 def thread_index() -> Any:
     """Index of the thread within its block, from 0 to `block_dim() - 1`.

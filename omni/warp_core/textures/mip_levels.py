@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from .. import min, rint, tid
@@ -40,5 +41,5 @@ def _halving(dtype: Any) -> Kernel:
 
 def fill_levels(levels: Sequence[array]) -> None:
     """Write all levels of detail but the first."""
-    for fine, coarse in zip(levels, levels[1:]):
+    for fine, coarse in pairwise(levels):
         launch(_halving(coarse.dtype), coarse.shape, [fine], [coarse], device=coarse.device)

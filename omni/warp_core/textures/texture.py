@@ -35,7 +35,30 @@ _CLAMP = TextureAddressMode.CLAMP
 
 
 class Texture:
-    """What textures of one, two and three dimensions have in common.
+    """What textures of one, two and three dimensions have in common: wp.Texture1D, wp.Texture2D and wp.Texture3D.
+
+    Args:
+        data: The numbers, which are copied: a wp.array or an array of NumPy. The last dimension may be channels, as
+            vectors of 2 or 4 are. None makes a texture of zeros. If an array requires gradients, so does the texture,
+            and a tape that records this leads gradients of texels to the array.
+        width: Texels along u, and likewise height and depth along v and w; 0 for those of the data.
+        num_channels: Numbers of a texel: 1, 2 or 4. 0 for those of the data.
+        dtype: The type of numbers: wp.float32, float16, or integers of 8, 16 or 32 bits. None for that of the data.
+        filter_mode: How texels of a level are blended. None is LINEAR, or CLOSEST for integers of 32 bits, which cannot
+            be blended.
+        address_mode: What is beyond the texels: for all axes, or a tuple with one for each.
+        address_mode_u: What is beyond them along u, where it is something else, and likewise v and w.
+        normalized_coords: Whether coordinates count the whole texture as 1. Otherwise they count texels.
+        num_mip_levels: Levels of detail, each with the means of the one before; 0 for all down to one texel.
+        mip_filter_mode: How levels of detail are blended. None does as `filter_mode` does by default.
+        device: Where to put it. None is the device of an array, otherwise the current one.
+        surface_access: Taken, without effect.
+        cuda_array: Must be 0: textures of other programs are not taken.
+
+    Raises:
+        TypeError: If an argument has another type.
+        ValueError: If data, extents and type do not fit each other, there is no such texture, or an array with
+            gradients is not of float32.
 
     Attributes:
         ndim: The number of dimensions.
@@ -259,36 +282,18 @@ class Texture:
         ours = (self.depth, self.height, self.width, self.num_channels)
         theirs = found.shape if isinstance(given, Texture) else shape_of_data(found.shape, self.ndim)
         if theirs != ours or element_of(found.dtype).type is not element_of(self.dtype).type:
-            words = [f"{element_of(d).name} of shape {_shown(s, self.ndim)}" for d, s in ((self.dtype, ours), (found.dtype, theirs))]
-            raise ValueError(f"{name}: the texture has {words[0]}, but {name} has {words[1]}")
+            mine, given = self._described(self.dtype, ours), self._described(found.dtype, theirs)
+            raise ValueError(f"{name}: the texture has {mine}, but {name} has {given}")
         return found
+
+    def _described(self, dtype: Any, shape: Sequence[int]) -> str:
+        return f"{element_of(dtype).name} of shape {tuple(shape[3 - self.ndim :])}"
 
 
 class Texture1D(Texture, texture_types.Texture1D):
     """A row of texels, which kernels sample at any coordinate. It annotates parameters of kernels, too.
 
-    Args:
-        data: The numbers, a wp.array or an array of NumPy of shape (width,) or (width, channels). They are
-            copied. Vectors of 2 or 4 count as channels. None makes a texture of zeros. If an array requires gradients,
-            so does the texture, and a tape that records this leads gradients of texels to the array.
-        width: Texels along u; 0 for those of the data.
-        num_channels: Numbers of a texel: 1, 2 or 4. 0 for those of the data.
-        dtype: The type of numbers: wp.float32, float16, or integers of 8, 16 or 32 bits. None for that of the data.
-        filter_mode: How texels of a level are blended. None is LINEAR, or CLOSEST for integers of 32 bits, which cannot
-            be blended.
-        address_mode: What is beyond the texels: for all axes, or a tuple with one for each.
-        address_mode_u: That along u, where it is another one.
-        normalized_coords: Whether coordinates count the whole texture as 1. Otherwise they count texels.
-        num_mip_levels: Levels of detail, each with the means of the one before; 0 for all down to one texel.
-        mip_filter_mode: How levels of detail are blended. None does as `filter_mode` does by default.
-        device: Where to put it. None is the device of an array, otherwise the current one.
-        surface_access: Taken, without effect.
-        cuda_array: Must be 0: textures of other programs are not taken.
-
-    Raises:
-        TypeError: If an argument has another type.
-        ValueError: If data, extents and type do not fit each other, there is no such texture, or an array with
-            gradients is not of float32.
+    The arguments are those of wp.Texture. Data have the shape (width,) or (width, channels).
 
     >>> tex = wp.Texture1D(np.array([1.0, 3.0], np.float32), device="cpu")
     >>> wp.texture_sample(tex, 0.5, dtype=float)
@@ -325,30 +330,7 @@ class Texture1D(Texture, texture_types.Texture1D):
 class Texture2D(Texture, texture_types.Texture2D):
     """A picture of texels, which kernels sample at any coordinates. It annotates parameters of kernels, too.
 
-    Args:
-        data: The numbers, a wp.array or an array of NumPy of shape (height, width) or (height, width, channels). They are
-            copied. Vectors of 2 or 4 count as channels. None makes a texture of zeros. If an array requires gradients,
-            so does the texture, and a tape that records this leads gradients of texels to the array.
-        width: Texels along u; 0 for those of the data.
-        height: Texels along v.
-        num_channels: Numbers of a texel: 1, 2 or 4. 0 for those of the data.
-        dtype: The type of numbers: wp.float32, float16, or integers of 8, 16 or 32 bits. None for that of the data.
-        filter_mode: How texels of a level are blended. None is LINEAR, or CLOSEST for integers of 32 bits, which cannot
-            be blended.
-        address_mode: What is beyond the texels: for all axes, or a tuple with one for each.
-        address_mode_u: That along u, where it is another one.
-        address_mode_v: That along v.
-        normalized_coords: Whether coordinates count the whole texture as 1. Otherwise they count texels.
-        num_mip_levels: Levels of detail, each with the means of the one before; 0 for all down to one texel.
-        mip_filter_mode: How levels of detail are blended. None does as `filter_mode` does by default.
-        device: Where to put it. None is the device of an array, otherwise the current one.
-        surface_access: Taken, without effect.
-        cuda_array: Must be 0: textures of other programs are not taken.
-
-    Raises:
-        TypeError: If an argument has another type.
-        ValueError: If data, extents and type do not fit each other, there is no such texture, or an array with
-            gradients is not of float32.
+    The arguments are those of wp.Texture. Data have the shape (height, width) or (height, width, channels).
 
     >>> @wp.kernel
     ... def enlarge(tex: wp.Texture2D, out: wp.array2d[float]):
@@ -395,32 +377,8 @@ class Texture2D(Texture, texture_types.Texture2D):
 class Texture3D(Texture, texture_types.Texture3D):
     """A block of texels, which kernels sample at any coordinates. It annotates parameters of kernels, too.
 
-    Args:
-        data: The numbers, a wp.array or an array of NumPy of shape (depth, height, width) or (depth, height, width, channels). They are
-            copied. Vectors of 2 or 4 count as channels. None makes a texture of zeros. If an array requires gradients,
-            so does the texture, and a tape that records this leads gradients of texels to the array.
-        width: Texels along u; 0 for those of the data.
-        height: Texels along v.
-        depth: Texels along w.
-        num_channels: Numbers of a texel: 1, 2 or 4. 0 for those of the data.
-        dtype: The type of numbers: wp.float32, float16, or integers of 8, 16 or 32 bits. None for that of the data.
-        filter_mode: How texels of a level are blended. None is LINEAR, or CLOSEST for integers of 32 bits, which cannot
-            be blended.
-        address_mode: What is beyond the texels: for all axes, or a tuple with one for each.
-        address_mode_u: That along u, where it is another one.
-        address_mode_v: That along v.
-        address_mode_w: That along w.
-        normalized_coords: Whether coordinates count the whole texture as 1. Otherwise they count texels.
-        num_mip_levels: Levels of detail, each with the means of the one before; 0 for all down to one texel.
-        mip_filter_mode: How levels of detail are blended. None does as `filter_mode` does by default.
-        device: Where to put it. None is the device of an array, otherwise the current one.
-        surface_access: Taken, without effect.
-        cuda_array: Must be 0: textures of other programs are not taken.
-
-    Raises:
-        TypeError: If an argument has another type.
-        ValueError: If data, extents and type do not fit each other, there is no such texture, or an array with
-            gradients is not of float32.
+    The arguments are those of wp.Texture. Data have the shape (depth, height, width), or a dimension
+    more for channels.
 
     >>> tex = wp.Texture3D(np.arange(8, dtype=np.float32).reshape(2, 2, 2), normalized_coords=False, device="cpu")
     >>> wp.texture_sample(tex, 1.0, 1.0, 1.5, dtype=float)
@@ -456,10 +414,6 @@ class Texture3D(Texture, texture_types.Texture3D):
         filters = filter_mode, mip_filter_mode
         modes = address_modes(address_mode, (address_mode_u, address_mode_v, address_mode_w))
         self._make(data, extents, dtype, filters, modes, normalized_coords, num_mip_levels, device)
-
-
-def _shown(shape: Sequence[int], ndim: int) -> tuple[int, ...]:
-    return tuple(shape[3 - ndim :])
 
 
 def _dtype_of(source: array | None, dtype: Any) -> Any:

@@ -183,8 +183,34 @@ def _sampled(tex: S, uvw: Vec[3, float32], lod: float32, like: Texel) -> Texel:
 
 @builtin
 def texture_sample(tex: Texture2D, uv: Vec[2, float32], dtype: Constant, lod: float32 = -1.0) -> Any:
-    """Value of a texture at a place.
+    """Value of a texture at a place between its texels.
 
+    Texel i of an axis is centred at i + 0.5, where coordinates count texels; see [textures.md](../textures.md).
+
+    Args:
+        tex: the texture: a wp.Texture1D, wp.Texture2D or wp.Texture3D.
+        uv: the place: a float u of a texture of one dimension, a vec2 or two floats u and v of two dimensions, a vec3
+            or three floats u, v and w of three. A coordinate of 0 to 1 spans the texture, unless that was made with
+            `normalized_coords=False`, which counts texels.
+        dtype: the type of the result, known when the kernel compiles: `float` for the first channel, `wp.vec2` or
+            `wp.vec4`. Channels that the texture does not have are 0.
+        lod: the level of detail, a float: 0 is the finest, and each one has half as many texels along an axis. Values
+            beyond the levels count as the nearest.
+
+    Returns:
+        The value. Numbers of uint8 and uint16 become 0 to 1, those of int8 and int16 -1 to 1, others stay what they
+        are. It is NaN for a coordinate that is NaN, one that is infinite and wraps around, and a NaN `lod` of a texture
+        with several levels. It is a KernelError for what no texture class made, such as a member of a struct that was
+        not set.
+
+    Error: 8 ulp of the largest of the texels around, and what float32 loses of the coordinate: half an ulp of it, by
+    the slope.
+    Derivative: with respect to coordinates, `lod` and the texels of a texture of float32. At the centre of a texel, the
+    slope of the side with the greater coordinate. CLOSEST has the derivative zero.
+
+    >>> tex = wp.Texture2D(np.array([[0.0, 4.0], [8.0, 12.0]], np.float32), device="cpu")
+    >>> wp.texture_sample(tex, 0.5, 0.5, dtype=float), wp.texture_sample(tex, wp.vec2(0.25, 1.0), dtype=float)
+    (6.0, 8.0)
     """
     return _sampled(tex, Vec[3, float32](uv[0], uv[1], 0.0), lod, dtype())
 
