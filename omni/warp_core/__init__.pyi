@@ -6922,19 +6922,18 @@ def texture_sample(tex: Texture2D, uv: vec2f, dtype: Any, lod: float = ...) -> A
 
     Args:
         tex: the texture: a wp.Texture1D, wp.Texture2D or wp.Texture3D.
-        uv: the place: a float u of a texture of one dimension, a vec2 or two floats u and v of two dimensions, a vec3
-            or three floats u, v and w of three. A coordinate of 0 to 1 spans the texture, unless that was made with
-            `normalized_coords=False`, which counts texels.
+        uv: the place: a float u, a vec2 or floats u and v, or a vec3 or floats u, v and w, as the texture has
+            dimensions. Coordinates from 0 to 1 span a texture. They count texels if it was made with
+            `normalized_coords=False`.
         dtype: the type of the result, known when the kernel compiles: `float` for the first channel, `wp.vec2` or
             `wp.vec4`. Channels that the texture does not have are 0.
         lod: the level of detail, a float: 0 is the finest, and each one has half as many texels along an axis. Values
             beyond the levels count as the nearest.
 
     Returns:
-        The value. Numbers of uint8 and uint16 become 0 to 1, those of int8 and int16 -1 to 1, others stay what they
-        are. It is NaN for a coordinate that is NaN, one that is infinite and wraps around, and a NaN `lod` of a texture
-        with several levels. It is a KernelError for what no texture class made, such as a member of a struct that was
-        not set.
+        The value. Numbers of uint8 and uint16 become 0 to 1, those of int8 and int16 -1 to 1, others stay as they are.
+        A coordinate that is NaN gives NaN, and so does an infinite one that wraps around, or a NaN `lod` of a texture
+        with several levels. A member of a struct that was not set is a KernelError.
 
     Error: 8 ulp of the largest of the texels around, and what float32 loses of the coordinate: half an ulp of it, by
     the slope.

@@ -1,4 +1,4 @@
-"""What the numbers of a texture are: their types, the extents that data have, and checks of both."""
+"""Numbers of textures: their types, the extents of data, and checks of both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..algo.argument_checks import integer
 from ..arrays.array import array
 from ..arrays.dtypes import dtype_from_numpy, element_of
-from ..lang.types import F16, F32, I8, I16, I32, U8, U16, U32, Packed, Type
+from ..lang.types import F16, F32, I8, I16, I32, U8, U16, U32, Packed, Scalar
 from ..lib.textures.texture_types import FLOAT, HALF, SIGNED, UNSIGNED
 
 _LARGEST = 2**24  # texels along an axis: float32 tells apart no more
@@ -39,7 +39,7 @@ NUMBERS = {
 WHOLE = (U32, I32)
 
 
-def number_type(dtype: Any) -> Type:
+def number_type(dtype: Any) -> Scalar:
     """The type of numbers that a dtype names.
 
     Raises:
@@ -50,6 +50,7 @@ def number_type(dtype: Any) -> Type:
     if element.type not in NUMBERS:
         known = ", ".join(f"wp.{element_of(t).name}" for t in NUMBERS)
         raise ValueError(f"dtype: textures have numbers of {known}, not of {element.name}; convert the data")
+    assert isinstance(element.type, Scalar)
     return element.type
 
 

@@ -21,11 +21,12 @@ from ..arrays.layouts import Layout
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture
-from ..lang.types import F32
+from ..lang.types import F32, Type
 from ..lang.values.scalars import float32, uint32
+from ..lang.values.type_registry import wc_type
 from ..lib.textures import texture_types
 from .mip_levels import fill_levels
-from .texel_layout import NUMBERS, WHOLE, as_numbers, check_shape, level_shapes, number_type, shape_of_data
+from .texel_layout import NUMBERS, WHOLE, Numbers, as_numbers, check_shape, level_shapes, number_type, shape_of_data
 from .texture_modes import TextureAddressMode, TextureFilterMode, address_modes, filter_mode
 
 __all__ = ["Texture", "Texture1D", "Texture2D", "Texture3D"]
@@ -131,9 +132,12 @@ class Texture:
         """All numbers, in their own type."""
         if self.kind == texture_types.FLOAT:
             return self.texels
-        made = element(_TYPES[self.kind, self.packing, self.scale])
+        made = element(self._number_type())
         size = made.numpy.itemsize
         return self.words._view_of(Layout((self.words.size << self.packing,), (size,)), made)
+
+    def _number_type(self) -> Type:
+        return _TYPES[Numbers(self.kind, self.packing, self.scale)]
 
     def _shapes(self) -> list[tuple[int, ...]]:
         return level_shapes((self.depth, self.height, self.width, self.num_channels), self.num_mip_levels)
@@ -161,7 +165,7 @@ class Texture:
     @property
     def dtype(self) -> Any:
         """The type of the numbers, such as wp.uint8."""
-        return element(_TYPES[self.kind, self.packing, self.scale]).dtype
+        return element(self._number_type()).dtype
 
     @property
     def device(self) -> Device:
@@ -301,7 +305,7 @@ class Texture1D(Texture, texture_types.Texture1D):
     """
 
     ndim = 1
-    __wc_type__ = texture_types.Texture1D.__wc_type__
+    __wc_type__ = wc_type(texture_types.Texture1D)
     _record = texture_types.Texture1D
 
     def __init__(
@@ -346,7 +350,7 @@ class Texture2D(Texture, texture_types.Texture2D):
     """
 
     ndim = 2
-    __wc_type__ = texture_types.Texture2D.__wc_type__
+    __wc_type__ = wc_type(texture_types.Texture2D)
     _record = texture_types.Texture2D
 
     def __init__(
@@ -386,7 +390,7 @@ class Texture3D(Texture, texture_types.Texture3D):
     """
 
     ndim = 3
-    __wc_type__ = texture_types.Texture3D.__wc_type__
+    __wc_type__ = wc_type(texture_types.Texture3D)
     _record = texture_types.Texture3D
 
     def __init__(

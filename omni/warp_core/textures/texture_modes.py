@@ -1,4 +1,4 @@
-"""How textures are read: the enumerations of address modes and filters, and checks of these arguments."""
+"""Address modes and filters of textures: their enumerations, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def filter_mode(name: str, given: Any, is_whole: bool) -> TextureFilterMode:
     """A filter; None is LINEAR, or CLOSEST for numbers that stay whole.
 
     Raises:
-        TypeError, ValueError: If it is none, or blends numbers that stay whole.
+        TypeError, ValueError: If it is something else, or blends numbers that stay whole.
     """
     if given is None:
         return TextureFilterMode.CLOSEST if is_whole else TextureFilterMode.LINEAR
@@ -81,7 +81,7 @@ def filter_mode(name: str, given: Any, is_whole: bool) -> TextureFilterMode:
     return mode
 
 
-def _member(name: str, given: Any, kind: type[Any]) -> Any:
+def _member(name: str, given: Any, kind: Any) -> Any:
     choices = " or ".join(f"wp.{kind.__name__}.{mode.name}" for mode in kind)
     if isinstance(given, bool) or not isinstance(given, int):
         raise TypeError(f"{name}: expected {choices}, got {type(given).__name__}")

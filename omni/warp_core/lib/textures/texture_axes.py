@@ -8,7 +8,7 @@ from ...lang.values.scalars import float32, int32
 from ...lang.values.structs import struct
 from .texture_types import BORDER, CLAMP, LINEAR, MIRROR
 
-OUTSIDE = -1  # in place of a texel: there is none, as it lies beyond the border
+OUTSIDE = -1  # in place of a texel beyond the border
 
 
 @struct
