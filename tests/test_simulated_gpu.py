@@ -35,6 +35,7 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
             for name in ("test_lookups[far apart]", "test_samples[cluster]", "test_values_in_an_array", "TestRebuild")
         ),
         "tests/volumes/test_volume_gradients.py::test_values_that_change_before_the_gradient",
+        "tests/textures",
     ],
 }
 EMULATED = {
@@ -80,6 +81,8 @@ EMULATED = {
                 "addresses_that_are_no_structure_are_errors",
             )
         ),
+        *(f"tests/textures/test_texture_samples.py::test_{name}" for name in ("an_address_mode_for_each_axis", "types")),
+        "tests/textures/test_texture_gradients.py::test_texels_of_two_times",
     ],
 }
 

@@ -129,6 +129,7 @@ OF_STRUCTURES = """
     mesh_query_ray mesh_query_point mesh_query_point_no_sign mesh_query_point_sign_normal mesh_query_point_sign_parity
     mesh_query_point_sign_winding_number mesh_query_furthest_point_no_sign
     mesh_eval_position mesh_eval_velocity mesh_eval_face_normal mesh_get_point mesh_get_velocity mesh_get
+    texture_sample
 """
 
 

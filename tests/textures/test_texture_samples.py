@@ -257,7 +257,8 @@ def test_one_texel(device):
         assert found == (0.0 if mode == Address.BORDER else 3.0)
 
 
-def test_all_ways_to_sample_agree(device):
+@pytest.mark.cpu
+def test_all_ways_to_sample_agree():
     rng = np.random.default_rng(8)
     for ndim in (1, 2, 3):
         tex = CLASSES[ndim](numbers(rng, (*SHAPES[ndim], 4), "u1"), address_mode=Address.MIRROR, num_mip_levels=2)

@@ -172,9 +172,6 @@ class TestCopies:
     def test_levels_of_detail_follow(self, device):
         tex = wp.Texture2D(DATA, num_mip_levels=0)
         tex.copy_from(np.full((2, 4), 7.0, np.float32))
-        assert all(wp.texture_sample(tex, 0.3, 0.6, dtype=float, lod=lod) == 7.0 for lod in (0.0, 0.7, 1.0, 2.0)) or (
-            device.is_cuda
-        )
         assert (tex.texels.numpy() == 7.0).all() and tex.texels.size == 8 + 2 + 1
 
     def test_wrong_shapes_and_types(self, device):
@@ -243,6 +240,7 @@ class TestInKernels:
         wp.launch(sample_chosen, dim=4, inputs=[wp.Texture2D(DATA), wp.Texture2D(DATA[:2, :2].copy()), out])
         assert out.list() == [4203.5, 2202.5] * 2
 
+    @pytest.mark.cpu
     def test_in_interpreted_kernels(self):
         layer, (places, out) = Layer(2.0, wp.Texture2D(DATA, device="cpu")), centres()
         wp.launch(sample_layer, dim=8, inputs=[layer, places, out], interpret=True)
