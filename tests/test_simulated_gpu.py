@@ -81,7 +81,10 @@ EMULATED = {
                 "addresses_that_are_no_structure_are_errors",
             )
         ),
-        *(f"tests/textures/test_texture_samples.py::test_{name}" for name in ("an_address_mode_for_each_axis", "types")),
+        *(
+            f"tests/textures/test_texture_samples.py::test_{name}"
+            for name in ("an_address_mode_for_each_axis", "types")
+        ),
         "tests/textures/test_texture_gradients.py::test_texels_of_two_times",
     ],
 }

@@ -15,6 +15,7 @@ import omni.warp_core as wp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
+import alignment
 import cloth
 import cloud
 import dam_break
@@ -383,6 +384,22 @@ class TestTomography:
         assert losses[-1] < 0.01 * losses[0]
         unseen = [tomography.shadows(v, np.array([0.2]), 16).numpy() for v in (hidden, found)]
         assert np.abs(unseen[1] - unseen[0]).mean() < 0.02 < np.abs(1.0 - unseen[0]).mean()
+
+
+class TestAlignment:
+    def test_a_moved_picture_is_that_of_scipy(self):
+        picture, (angle, growth, right, down) = alignment.painted(), alignment.HIDDEN
+        y, x = (np.indices(picture.shape) + 0.5) / alignment.SIZE - 0.5
+        x, y = np.exp(growth) * x, np.exp(growth) * y
+        rows = (np.sin(angle) * x + np.cos(angle) * y + 0.5 + down) * alignment.SIZE - 0.5
+        columns = (np.cos(angle) * x - np.sin(angle) * y + 0.5 + right) * alignment.SIZE - 0.5
+        wanted = map_coordinates(picture.astype(float), [rows, columns], order=1, mode="grid-constant")
+        assert np.allclose(alignment.moved(picture, np.array(alignment.HIDDEN)), wanted, atol=1e-4)
+
+    def test_the_warp_is_found(self):
+        picture, hidden = alignment.painted(), np.array([0.2, -0.05, 0.04, 0.02])
+        found, losses = alignment.align(alignment.moved(picture, hidden), picture)
+        assert np.allclose(found, hidden, atol=0.003) and losses[-1] < 0.01 * losses[0]
 
 
 class TestSmoke:
