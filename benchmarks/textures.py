@@ -1,7 +1,7 @@
 """Samples of textures, beside warp-lang: `python benchmarks/textures.py --peer-python /path/to/python`.
 
-Both packages sample the same textures at the same places, in random order or along rows. Figures are millions of samples
-for each CPU second, and for each second of the clock, the best of several launches.
+Both packages sample the same textures at the same places, in random order or along rows. Figures are millions of
+samples for each CPU second, and for each second of the clock, the best of several launches.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def measure(wp: Any) -> dict[str, list[float]]:
 
     rng = np.random.default_rng(1)
     random = rng.random((COUNT, 3), dtype=np.float32)
-    along = np.stack(np.unravel_index(np.arange(COUNT), (COUNT // 2000, 2000))[::-1] + (np.zeros(COUNT),), axis=1)
+    along = np.stack((np.arange(COUNT) % 2000, np.arange(COUNT) // 2000, np.zeros(COUNT)), axis=1)
     rows = ((along + 0.37) / 2000.0).astype(np.float32)
     cube = rng.random((128, 128, 128), dtype=np.float32)
     bytes_ = rng.integers(0, 256, (1024, 1024, 4), dtype=np.uint8)

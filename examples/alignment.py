@@ -20,7 +20,7 @@ import omni.warp_core as wp
 SIZE = 160  # pixels along an edge
 LEVELS = (5.0, 4.0, 3.0, 2.0, 1.0, 0.0)  # of detail, one after the other
 ITERATIONS = 40  # for each of them
-RATE = 0.01
+RATE = 0.002  # at the finest level; coarser ones take longer steps
 HIDDEN = (0.35, 0.12, 0.08, -0.06)  # angle, growth, move to the right and down, in widths of the picture
 
 
@@ -84,7 +84,7 @@ def align(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, list[float
     loss = wp.zeros(1, dtype=float, requires_grad=True)
     losses = []
     for lod in LEVELS:
-        optimizer = wp.optim.Adam([warp], lr=RATE * (0.4 if lod < 2.0 else 1.0))
+        optimizer = wp.optim.Adam([warp], lr=RATE * (lod + 1.0))
         for _ in range(ITERATIONS):
             loss.zero_()
             with wp.Tape() as tape:
