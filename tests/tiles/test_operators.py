@@ -54,7 +54,7 @@ def comparisons(x: wp.array[float], out: wp.array2d[int]):
     wp.tile_store(out[0], wp.tile_astype(a > 0.0, int))
     wp.tile_store(out[1], wp.tile_astype(a == -a, int))
     wp.tile_store(out[2], wp.tile_astype(a <= 1.0, int))
-    wp.tile_store(out[3], wp.tile_astype((-1.0 < a) & ~(a > 1.0) | (a == 3.0), int))
+    wp.tile_store(out[3], wp.tile_astype((a > -1.0) & ~(a > 1.0) | (a == 3.0), int))
 
 
 def test_comparisons():
