@@ -25,6 +25,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
     ("config", "files", "late_bound", "older_names", "optional_names", "lang.errors"),
+    ("logger",),
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),
@@ -40,7 +41,7 @@ RANKS = (
     ("interpreter",),
     ("tape",),
     ("forward_mode",),
-    ("algo", "types"),
+    ("algo", "system_report", "types"),
     ("autograd", "viz", "geometry", "sparse", "utils"),
     ("optim.linear",),
     ("optim",),
@@ -66,7 +67,7 @@ LIB_IMPORTS = {"lang", "lib"}
 # Parts that run before NumPy or LLVM need be there: they start fast, and the library pack is built from them alone.
 # The native module lies below all of them, yet only `lang` imports it: values are instances of native classes.
 PURE = {
-    *("config", "late_bound", "lang.errors"),
+    *("config", "late_bound", "lang.errors", "logger"),
     *("lang", "ir", "lib", "front", "passes", "codegen", "autodiff", "compiler"),
 }
 STANDARD = {*sys.stdlib_module_names, "tomllib"}  # which Python 3.10 has not

@@ -96,12 +96,18 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "arrays": (
         "Arrays",
         "Making, viewing and copying arrays.",
-        "arrays.array arrays.indexed_array arrays.factories arrays.transfer algo.matmul",
+        "arrays.array arrays.indexed_array arrays.factories arrays.transfer arrays.memory_kind algo.matmul",
     ),
     "launching": (
         "Launching, devices, timing",
         "Running kernels, and where.",
-        "launches.launch algo.map devices.device devices.stream devices.timer launches.modules launches.kernel_cache",
+        "launches.launch algo.map devices.device devices.stream devices.timer devices.cuda_versions launches.modules "
+        "launches.kernel_cache launches.block_size",
+    ),
+    "reports": (
+        "Reports and logs",
+        "How long things take, which memory is in use, what the package has to say; see [reports.md](../reports.md).",
+        "devices.timing devices.trace_file arrays.memory_tracker logger system_report",
     ),
     "graphs": (
         "Graphs and gradients",
@@ -116,7 +122,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "errors": ("Errors", "What is raised; [errors.md](../errors.md) has each mistake with its repair.", "lang.errors "
                "launches.kernel_errors"),
     "config": ("wp.config", "Options, set by assignment: `wp.config.mode = \"debug\"`.", "config"),
-    "utils": ("wp.utils", "Parallel algorithms on arrays.", "wp.utils"),
+    "utils": ("wp.utils", "Parallel algorithms on arrays, colours of graphs.", "wp.utils"),
     "render": ("wp.render", "Simulations as USD scenes; see [usd.md](../usd.md).", "wp.render"),
     "usd": ("wp.usd", "Geometry of USD stages as arrays, and back; see [usd.md](../usd.md).", "wp.usd"),
     "nodes": ("wp.nodes", "Graphs of nodes on USD stages, built and played from Python; see [nodes.md](../nodes.md).",

@@ -30,6 +30,7 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 # Module -> the public names it defines.
 _HOMES = {
     "config": "DeterministicMode LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
+    "logger": "Logger ScopedLogLevel ScopedLogger get_logger set_logger",
     "lang.values.scalars": """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64
         handle""",
     "lang.values.value_classes": f"{_VECTORS} {_FLOATS} spatial_transform transform_expand",
@@ -42,16 +43,20 @@ _HOMES = {
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.kernel_module": "Module get_module",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
-        WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
+        WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError
+        WarpDeterminismError""",
     "lang.arrays": "fixedarray",
     "arrays.array": "array array1d array2d array3d array4d",
     "arrays.indexed_array": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
     "arrays.factories": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like
         to_dlpack zeros zeros_like""",
     "arrays.transfer": "copy",
+    "arrays.memory_tracker": "ScopedMemoryTracker print_memory_report",
+    "arrays.memory_kind": "MemoryKind can_access",
     "arrays.dtypes": "dtype_from_numpy dtype_to_numpy",
-    "devices.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device
-        get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
+    "devices.device": """Device DeviceLike ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices
+        get_device get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available
+        set_device""",
     "devices.stream": """Event ScopedStream Stream get_event_elapsed_time get_stream record_event set_stream synchronize
         synchronize_device synchronize_event synchronize_stream wait_event wait_stream""",
     "devices.mempool": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess MemoryReport
@@ -60,6 +65,11 @@ _HOMES = {
         is_peer_access_enabled is_peer_access_supported
         set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
     "devices.timer": "ScopedTimer",
+    "devices.timing": """TIMING_ALL TIMING_GRAPH TIMING_KERNEL TIMING_KERNEL_BUILTIN TIMING_MEMCPY TIMING_MEMSET
+        TimingResult timing_begin timing_end timing_print""",
+    "devices.trace_file": "ScopedTrace",
+    "devices.cuda_versions": "get_cuda_driver_version get_cuda_supported_archs get_cuda_toolkit_version",
+    "system_report": "print_diagnostics",
     "launches.launch": "launch launch_tiled Launch init",
     "graphs.graph": """CaptureMode Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if
         capture_launch capture_while is_conditional_graph_supported""",
@@ -85,7 +95,8 @@ _HOMES = {
     "interop.torch": """device_from_torch device_to_torch dtype_from_torch dtype_to_torch from_torch stream_from_torch
         stream_to_torch to_torch""",
     "interop.torch_kernel": "torch_callable torch_kernel",
-    "launches.kernel_cache": "clear_kernel_cache",
+    "launches.kernel_cache": "clear_kernel_cache clear_lto_cache",
+    "launches.block_size": "get_suggested_block_size",
     "launches.kernel_errors": "KernelError",
     "interop.jax": "device_from_jax device_to_jax dtype_from_jax dtype_to_jax from_jax to_jax",
     "interop.jax_callable": "JaxCallableGraphMode clear_jax_callable_graph_cache jax_callable",
@@ -105,9 +116,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native
-fabricarray fem TIMING_ALL timing_begin compile_aot_module load_aot_module
-capture_save capture_load get_logger
+func_native fabricarray fem compile_aot_module load_aot_module capture_save capture_load
 """
 
 

@@ -674,6 +674,10 @@ class _Array(Generic[_D]):
     A tape that needs them copies them now. What is written with this package, it sees by itself.
     """
 
+    @property
+    def memory_kind(self) -> Any:
+        """What kind of memory it is: `wp.MemoryKind.HOST` on the CPU."""
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that shares the memory; of an array on a GPU, as a copy.
 
@@ -2165,6 +2169,11 @@ from .config import LOG_DEBUG as LOG_DEBUG
 from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
+from .logger import Logger as Logger
+from .logger import ScopedLogLevel as ScopedLogLevel
+from .logger import ScopedLogger as ScopedLogger
+from .logger import get_logger as get_logger
+from .logger import set_logger as set_logger
 from .lang.values.value_classes import transform_expand as transform_expand
 from .lang.overload import overload as overload
 from .lang.custom_gradients import adjoint as adjoint
@@ -2184,6 +2193,7 @@ from .lang.errors import WarpCodegenIndexError as WarpCodegenIndexError
 from .lang.errors import WarpCodegenKeyError as WarpCodegenKeyError
 from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
 from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
+from .lang.errors import WarpDeterminismError as WarpDeterminismError
 from .lang.arrays import fixedarray as fixedarray
 @typing.overload
 def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
@@ -2504,9 +2514,14 @@ def zeros_like(src: _A, device: Device | str | None = None, requires_grad: built
 def zeros_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
 from .arrays.transfer import copy as copy
+from .arrays.memory_tracker import ScopedMemoryTracker as ScopedMemoryTracker
+from .arrays.memory_tracker import print_memory_report as print_memory_report
+from .arrays.memory_kind import MemoryKind as MemoryKind
+from .arrays.memory_kind import can_access as can_access
 from .arrays.dtypes import dtype_from_numpy as dtype_from_numpy
 from .arrays.dtypes import dtype_to_numpy as dtype_to_numpy
 from .devices.device import Device as Device
+from .devices.device import DeviceLike as DeviceLike
 from .devices.device import ScopedDevice as ScopedDevice
 from .devices.device import get_cuda_device as get_cuda_device
 from .devices.device import get_cuda_device_count as get_cuda_device_count
@@ -2550,6 +2565,21 @@ from .devices.mempool import set_mempool_enabled as set_mempool_enabled
 from .devices.mempool import set_mempool_release_threshold as set_mempool_release_threshold
 from .devices.mempool import set_peer_access_enabled as set_peer_access_enabled
 from .devices.timer import ScopedTimer as ScopedTimer
+from .devices.timing import TIMING_ALL as TIMING_ALL
+from .devices.timing import TIMING_GRAPH as TIMING_GRAPH
+from .devices.timing import TIMING_KERNEL as TIMING_KERNEL
+from .devices.timing import TIMING_KERNEL_BUILTIN as TIMING_KERNEL_BUILTIN
+from .devices.timing import TIMING_MEMCPY as TIMING_MEMCPY
+from .devices.timing import TIMING_MEMSET as TIMING_MEMSET
+from .devices.timing import TimingResult as TimingResult
+from .devices.timing import timing_begin as timing_begin
+from .devices.timing import timing_end as timing_end
+from .devices.timing import timing_print as timing_print
+from .devices.trace_file import ScopedTrace as ScopedTrace
+from .devices.cuda_versions import get_cuda_driver_version as get_cuda_driver_version
+from .devices.cuda_versions import get_cuda_supported_archs as get_cuda_supported_archs
+from .devices.cuda_versions import get_cuda_toolkit_version as get_cuda_toolkit_version
+from .system_report import print_diagnostics as print_diagnostics
 from .launches.launch import Launch as Launch
 from .launches.launch import init as init
 from .launches.launch import launch_tiled as launch_tiled
@@ -2716,6 +2746,8 @@ from .interop.torch import to_torch as to_torch
 from .interop.torch_kernel import torch_callable as torch_callable
 from .interop.torch_kernel import torch_kernel as torch_kernel
 from .launches.kernel_cache import clear_kernel_cache as clear_kernel_cache
+from .launches.kernel_cache import clear_lto_cache as clear_lto_cache
+from .launches.block_size import get_suggested_block_size as get_suggested_block_size
 from .launches.kernel_errors import KernelError as KernelError
 from .interop.jax import device_from_jax as device_from_jax
 from .interop.jax import device_to_jax as device_to_jax

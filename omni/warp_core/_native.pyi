@@ -222,8 +222,7 @@ class Buffer:
     def ptr(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
-    shared: bool
-    """Whether others know the address, and may write there at any time."""
+    shared: bool  # others know the address, and may write there at any time
 
 class Span:
     """Addresses from `low` to before `high`, in a set of spans until `leave` or the end of the object."""
@@ -387,6 +386,9 @@ def reduce(out: ArrayBase, a: ArrayBase, b: ArrayBase | None, outer: int, length
 def add(to: ArrayBase, more: ArrayBase) -> bool:
     """Add the numbers of an array to those of another, if these are 4- or 8-byte floats without gaps that lie apart."""
 
+def graph_coloring_assign(edges: ArrayBase, colors: ArrayBase, order: int) -> int: ...
+def graph_coloring_balance(edges: ArrayBase, colors: ArrayBase, count: int, target: float, limit: int) -> Any: ...
+
 class Reservation:
     """Memory of the CPU that a `with` block adds to. Launches of other threads that add to it wait, and it for them."""
 
@@ -513,6 +515,7 @@ class Plan:
     def device_id(self) -> int: ...
     @property
     def block_dim(self) -> int: ...
+    label: str  # what timings call its launches
     whole_blocks: bool  # launches consist of whole blocks
     whole_rows: bool  # and so do their rows
     serial: bool  # threads run one after the other
@@ -569,16 +572,16 @@ class Launch:
     def plan(self) -> Plan: ...
 
 def promised(args: Sequence[Any]) -> bool:
-    """Whether the arrays among the arguments of a launch, if it may write all of them, share no memory, and addresses
-    and strides are multiples of the largest power of two, up to 16, that divides the size of elements.
-    """
+    """Whether arrays of a launch that may write all of them lie apart, and are aligned as `GpuOptions` has it."""
 
 def announce_writes(launch: Launch) -> None:
     """Tell who watches memory that a recorded launch may write there."""
 
-def run_launch(launch: Launch) -> None:
-    """Run a recorded launch, whatever is captured."""
+def run_launch(launch: Launch) -> None: ...  # whatever is captured
 
+COMPILER: str
+SANITIZER: str
+timeline: Any
 cuda: Any
 """The CUDA driver: functions of native/python/devices/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
 

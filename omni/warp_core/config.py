@@ -52,6 +52,14 @@ class DeterministicMode(enum.IntEnum):
     GPU_TO_GPU = 2
 
 
+class LaunchArrayAccessMode(enum.IntEnum):
+    """Values of `wp.config.launch_array_access_mode` in warp-lang. Launches here check all arrays by themselves."""
+
+    RELAXED = 0
+    CHECKED = 1
+    STRICT = 2
+
+
 def _grade(value: Any) -> bool:
     """Other tools grade this from 0 to 2; all grades but 0 mean the same here."""
     if value in (0, 1, 2):
@@ -176,12 +184,18 @@ OPTIONS: dict[str, Option] = {
         1 << 30, _count(0, 1 << 50), "Size limit of the kernel cache in bytes. Above it the oldest entries are deleted."
     ),
     "cache_kernels": Option(True, _bool, "True if compiled kernels are read from and written to the disk cache."),
-    "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
+    "print_launches": Option(False, _bool, "Give the logger a line for every launch: kernel, dimensions, device."),
     "verify_fp": Option(False, _bool, "Raise when a kernel computes a NaN from numbers; runs kernels in debug mode."),
     "verify_cuda": Option(
         False,
         _bool,
         "Wait for every launch on a GPU, so that a device error is raised by the launch that caused it.",
+    ),
+    "track_memory": Option(
+        False,
+        _bool,
+        "True if it is recorded which line of the program makes which arrays, for `wp.print_memory_report`. Making an "
+        "array takes longer then.",
     ),
     "lineinfo": Option(
         False,
@@ -217,7 +231,8 @@ OPTIONS: dict[str, Option] = {
     "log_level": Option(
         LOG_WARNING,
         _count(0, 100),
-        "Lowest severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR.",
+        "Lowest severity that the logger gets: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING or "
+        "LOG_ERROR.",
     ),
     "verbose": Option(False, _bool, "Same as log_level = LOG_DEBUG."),
     "quiet": Option(False, _bool, "Same as log_level = LOG_ERROR."),
@@ -230,11 +245,11 @@ _ELSEWHERE = """
 compile_time_trace cpu_compiler_flags cuda_arch_suffix default_grid_stride deterministic_debug
 deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
-enable_vector_component_overwrites launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
-line_directives llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
-use_precompiled_headers
+enable_vector_component_overwrites legacy_cpu_linker legacy_scalar_return_types
+line_directives llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch use_precompiled_headers
 """
 OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
+OPTIONS["launch_array_access_mode"] = Option(LaunchArrayAccessMode.RELAXED, _anything, "Accepted; has no effect.")
 
 _watchers: dict[str, list[Callable[[Any], None]]] = {}
 
@@ -251,12 +266,6 @@ def threshold() -> int:
     if options["verbose"]:
         return LOG_DEBUG
     return LOG_ERROR if options["quiet"] else options["log_level"]
-
-
-def log(level: int, message: str) -> None:
-    """Print `message` on stderr if `level` is at or above the threshold."""
-    if level >= threshold():
-        print(message, file=sys.stderr)
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -300,6 +309,7 @@ settings_dir: str | None
 kernel_cache_size: int
 cache_kernels: bool
 print_launches: bool
+track_memory: bool
 verify_fp: bool
 deterministic: bool
 enable_backward: bool

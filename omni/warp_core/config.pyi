@@ -28,6 +28,13 @@ class DeterministicMode(enum.IntEnum):
     RUN_TO_RUN = 1
     GPU_TO_GPU = 2
 
+class LaunchArrayAccessMode(enum.IntEnum):
+    """Values of `wp.config.launch_array_access_mode` in warp-lang. Launches here check all arrays by themselves."""
+
+    RELAXED = 0
+    CHECKED = 1
+    STRICT = 2
+
 mode: str
 """How kernels run. 'release' is the fastest. 'debug' checks bounds, asserts, divisors and NaN, and raises for the first failing thread. 'interpret' runs the Python functions thread by thread, so that a debugger stops in them."""
 num_threads: int
@@ -49,11 +56,13 @@ kernel_cache_size: int
 cache_kernels: bool
 """True if compiled kernels are read from and written to the disk cache."""
 print_launches: bool
-"""Print a line for every launch: kernel, dimensions, device."""
+"""Give the logger a line for every launch: kernel, dimensions, device."""
 verify_fp: bool
 """Raise when a kernel computes a NaN from numbers; runs kernels in debug mode."""
 verify_cuda: Any
 """Wait for every launch on a GPU, so that a device error is raised by the launch that caused it."""
+track_memory: bool
+"""True if it is recorded which line of the program makes which arrays, for `wp.print_memory_report`. Making an array takes longer then."""
 lineinfo: Any
 """True if GPU code records the Python line of each instruction, for profilers. The code is not slower."""
 cuda_output: Any
@@ -67,7 +76,7 @@ cut_gradients: Any
 verify_autograd_array_access: Any
 """Accepted; tapes always make sure that overwritten arrays do not make a gradient wrong."""
 log_level: int
-"""Lowest severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR."""
+"""Lowest severity that the logger gets: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING or LOG_ERROR."""
 verbose: bool
 """Same as log_level = LOG_DEBUG."""
 quiet: bool
@@ -102,8 +111,6 @@ enable_tiles_in_stack_memory: Any
 """Accepted; has no effect."""
 enable_vector_component_overwrites: Any
 """Accepted; has no effect."""
-launch_array_access_mode: Any
-"""Accepted; has no effect."""
 legacy_cpu_linker: Any
 """Accepted; has no effect."""
 legacy_scalar_return_types: Any
@@ -120,9 +127,9 @@ optimization_level: Any
 """Accepted; has no effect."""
 ptx_target_arch: Any
 """Accepted; has no effect."""
-track_memory: Any
-"""Accepted; has no effect."""
 use_precompiled_headers: Any
+"""Accepted; has no effect."""
+launch_array_access_mode: Any
 """Accepted; has no effect."""
 
 def watch(name: str, callback: Callable[[Any], None]) -> None:
@@ -130,6 +137,3 @@ def watch(name: str, callback: Callable[[Any], None]) -> None:
 
 def threshold() -> int:
     """The log level in force, `verbose` and `quiet` taken into account."""
-
-def log(level: int, message: str) -> None:
-    """Print `message` on stderr if `level` is at or above the threshold."""

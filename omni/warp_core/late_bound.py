@@ -30,6 +30,8 @@ ROWS = {
     "tile_type": ("lang.arrays", "tile_type"),
     "ctype_of": ("lang.values.ctypes_views", "ctype_of"),
     "value_at": ("lang.values.ctypes_views", "value_at"),
+    "memory_kind": ("arrays.memory_kind", "memory_kind"),
+    "track_memory": ("arrays.memory_tracker", "switch"),
     "device_of": ("devices.device", "device_of"),
     "gpu_plan_maker": ("launches.plan_cuda", "GpuPlanMaker"),
     "interpret": ("interpreter.run", "run"),

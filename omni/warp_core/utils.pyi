@@ -1,13 +1,15 @@
 # Written by `python -m tools.docs` from the source of the package; edit that, or tools/stubs/head.pyi.
 # Of overloads that fit the first is taken, as in the library.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
-"""`wp.utils`: parallel algorithms on arrays. Each function's own module is in omni/warp_core/algo."""
+"""`wp.utils`: parallel algorithms on arrays, colours of graphs. Most functions have a module in omni/warp_core/algo."""
 
 import builtins
 import typing
+from collections.abc import Callable
 from typing import Any
 
-from . import _Array, Device
+from . import _Array, Device, Function, Module
+from omni.warp_core.algo.graph_coloring import GraphColoringAlgorithm as GraphColoringAlgorithm
 
 def array_cast(in_array: _Array[Any], out_array: _Array[Any], count: int | None = None) -> None:
     """Convert the elements of an array to the type of another.
@@ -108,6 +110,97 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
     21.0
     >>> wp.utils.array_sum(x, axis=1).numpy().tolist()
     [[6.0], [15.0]]
+    """
+
+def create_warp_function(func: Callable) -> tuple[Function, Module]:
+    """Make a kernel function of a Python function or a lambda that is written like one.
+
+    Args:
+        func: the function. Parameters without an annotation take every type.
+
+    Returns:
+        The function, and the module that it belongs to.
+
+    Raises:
+        TypeError: `func` is no Python function.
+
+    >>> square, module = wp.utils.create_warp_function(lambda x: x * x)
+    >>> wp.map(square, wp.array([1.0, 2.0, 3.0])).list()
+    [1.0, 4.0, 9.0]
+    """
+
+def graph_coloring_assign(edges: _Array[Any], node_colors: _Array[Any], algorithm: GraphColoringAlgorithm = ...) -> int:
+    """Give each node of a graph a colour, so that no edge joins two nodes of one colour.
+
+    Args:
+        edges: The nodes that each edge joins: int32, of shape (edges, 2), on the CPU. An edge may occur repeatedly.
+        node_colors: Gets the colour of each node, from 0 on: int32, one dimension, contiguous, on the CPU. Its size is
+            the number of nodes.
+        algorithm: A `GraphColoringAlgorithm`. Equal edges get equal colours each time.
+
+    Returns:
+        How many colours there are: at most one more than the most neighbours of a node.
+
+    Raises:
+        TypeError: If an array is not of int32.
+        ValueError: If an array has another shape or is on a GPU, an edge joins a node with itself or a node that is
+            not there. Nothing has been written then.
+
+    >>> edges = wp.array([[0, 1], [1, 2], [2, 3], [3, 0]], dtype=int)
+    >>> colors = wp.empty(4, dtype=int)
+    >>> wp.utils.graph_coloring_assign(edges, colors)
+    2
+    >>> colors.list()
+    [0, 1, 0, 1]
+    """
+
+def graph_coloring_balance(edges: _Array[Any], node_colors: _Array[Any], color_count: int, target_max_min_ratio: float, *, max_iterations: int | None = None) -> float:
+    """Change colours until the colours have about as many nodes each. The colouring stays right.
+
+    An iteration takes two colours and exchanges them in Kempe chains: parts in which edges connect nodes of these two
+    colours only. Their numbers of nodes come closer, and no iteration makes the ratio larger.
+
+    Args:
+        edges: As for `graph_coloring_assign`.
+        node_colors: The colour of each node; gets the new ones.
+        color_count: How many colours there are.
+        target_max_min_ratio: Which ratio of the most to the fewest nodes of a colour is enough.
+        max_iterations: The most iterations, with a warning if the target is not reached then. Without it they end
+            where none helps.
+
+    Returns:
+        The ratio that was reached; infinite if a colour has no node.
+
+    Raises:
+        TypeError: If an array is not of int32.
+        ValueError: As for `graph_coloring_assign`; or if a colour is not in [0, color_count), or an edge joins nodes of
+            one colour. Nothing has been written then.
+
+    >>> edges = wp.array([[0, 1], [0, 2], [3, 4]], dtype=int)
+    >>> colors = wp.array([0, 1, 1, 0, 1, 0], dtype=int)
+    >>> wp.utils.graph_coloring_balance(edges, colors, 2, 1.0)
+    1.0
+    """
+
+def graph_coloring_get_groups(node_colors: _Array[Any], color_count: int, return_wp_array: builtins.bool = True, device: Device | str | None = 'cpu') -> tuple[Any, ...]:
+    """Return the nodes of each colour, in ascending order.
+
+    Args:
+        node_colors: The colour of each node: int32, one dimension, on the CPU.
+        color_count: How many colours there are.
+        return_wp_array: Whether to return arrays of this package, else those of NumPy.
+        device: Where the arrays are to be. They share one allocation.
+
+    Returns:
+        An array of int32 for each colour.
+
+    Raises:
+        TypeError: If `node_colors` is not of int32.
+        ValueError: If it has another shape or is on a GPU, or a colour is not in [0, color_count).
+
+    >>> colors = wp.array([0, 1, 0, 1, 2], dtype=int)
+    >>> [group.list() for group in wp.utils.graph_coloring_get_groups(colors, 3)]
+    [[0, 2], [1, 3], [4]]
     """
 
 def radix_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, begin_bit: int = 0, end_bit: int | None = None) -> None:

@@ -428,7 +428,7 @@ def test_print_launches(monkeypatch, capsys):
     run_saxpy(7)
     monkeypatch.setattr(wp.config, "print_launches", False)
     run_saxpy()
-    assert capsys.readouterr().out == "kernel: saxpy dim: 7 device: cpu\n"
+    assert capsys.readouterr().err == "kernel: saxpy dim: 7 device: cpu\n"
 
 
 @pytest.mark.cpu

@@ -10,6 +10,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,7 +57,7 @@ def parameters(func: Any, changes: dict[str, str] | None = None, needed: str = "
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (int, str))
+    return value is None or (isinstance(value, (int, str)) and not isinstance(value, Enum))
 
 
 def array_function(name: str, func: Any) -> str:
@@ -156,10 +157,17 @@ def _complete(node: ast.ClassDef) -> None:
 
 
 def utils(module: ModuleType) -> str:
-    """`wp.utils`: the functions, written out."""
-    functions = [array_function(name, getattr(module, name)) for name in sorted(module.__all__)]
-    imports = "import builtins\nimport typing\nfrom typing import Any\n\nfrom . import _Array, Device\n\n"
-    return f"{docstring(module.__doc__)}\n\n{imports}" + "\n".join(functions)
+    """`wp.utils`: its classes, which other modules have, and the functions, written out."""
+    found = {name: getattr(module, name) for name in sorted(module.__all__)}
+    functions = [array_function(name, value) for name, value in found.items() if not inspect.isclass(value)]
+    classes = [
+        f"from {value.__module__} import {name} as {name}" for name, value in found.items() if inspect.isclass(value)
+    ]
+    imports = [
+        *("import builtins", "import typing", "from collections.abc import Callable", "from typing import Any", ""),
+        *("from . import _Array, Device, Function, Module", *classes, "\n"),
+    ]
+    return f"{docstring(module.__doc__)}\n\n" + "\n".join(imports) + "\n".join(functions)
 
 
 def types(module: ModuleType) -> str:
@@ -184,7 +192,8 @@ def configuration() -> str:
         "",
     ]
     lines += ["version: str", *(f"{name}: int" for name in vars(config) if name.startswith("LOG_"))]
-    lines += ["MAX_THREADS: int", "OPTIONS: dict[str, Any]", "", inspect.getsource(config.DeterministicMode)]
+    lines += ["MAX_THREADS: int", "OPTIONS: dict[str, Any]", ""]
+    lines += map(inspect.getsource, (config.DeterministicMode, config.LaunchArrayAccessMode))
     stated = config.__annotations__
     for name, option in config.OPTIONS.items():
         lines += [f"{name}: {stated.get(name, 'Any')}", docstring(option.doc)]

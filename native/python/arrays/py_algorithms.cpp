@@ -6,6 +6,7 @@
 #include "arrays/py_array.h"
 #include "gil.h"
 #include "launches/py_range_lock.h"
+#include "launches/timeline.h"
 #include "tape/py_spans.h"
 #include "warp_core/algorithms.h"
 
@@ -15,7 +16,8 @@ namespace {
 constexpr int64_t kWithoutGil = 1 << 14;  // bytes
 
 template <class F>
-void run(int64_t nbytes, F&& f) {
+void run(const char* name, int64_t nbytes, F&& f) {
+    Timed timed(Activity::kBuiltin, name, nbytes);
     if (nbytes < kWithoutGil) return f();
     without_gil(f);
 }
@@ -46,7 +48,7 @@ void sort(const PyArray& keys, const PyArray& values, int64_t count, int begin_b
     require(0 <= begin_bit && begin_bit <= end_bit && end_bit <= 8 * key.size,
             "the range of bits does not fit the key");
     for (const PyArray* a : {&keys, &values}) before_write(*a);
-    run(bytes(keys), [&] {
+    run("radix_sort_pairs", bytes(keys), [&] {
         radix_sort_pairs(key, keys.view.data, type_of(values).itemsize, values.view.data, count, begin_bit, end_bit);
     });
 }
@@ -64,7 +66,8 @@ void sort_buckets(const PyArray& keys, const PyArray& order, int64_t count, cons
     for (int64_t i = 0; i < count; ++i) most = std::max(most, static_cast<uint32_t>(key[i]));
     require(starts.size <= INT32_MAX && most < starts.size, "a key is the number of no bucket");
     for (const PyArray* a : {&keys, &order, &starts}) before_write(*a);
-    run(bytes(keys) + bytes(starts), [&] { sort_into_buckets(key, places, count, begins, starts.size); });
+    run("sort_into_buckets", bytes(keys) + bytes(starts),
+        [&] { sort_into_buckets(key, places, count, begins, starts.size); });
 }
 
 std::vector<Segment> segments_of(const Array& begins, const Array& ends, int64_t count) {
@@ -91,7 +94,7 @@ void sort_segments(const PyArray& keys, const PyArray& values, int64_t count, co
     require_pairs(keys, values, count);
     std::vector<Segment> segments = segments_of(begins, ends);
     for (const PyArray* a : {&keys, &values}) before_write(*a);
-    run(bytes(keys), [&] {
+    run("segmented_sort_pairs", bytes(keys), [&] {
         segmented_sort_pairs(type_of(keys).scalar, keys.view.data, type_of(values).itemsize, values.view.data, count,
                              segments);
     });
@@ -102,7 +105,8 @@ void scan_array(const PyArray& in, const PyArray& out, bool inclusive) {
     require_room(in, in.size);
     require_room(out, in.size);
     before_write(out);
-    run(bytes(in), [&] { scan(type_of(in).scalar, out.view.data, in.view.data, in.size, components(in), inclusive); });
+    run("scan", bytes(in),
+        [&] { scan(type_of(in).scalar, out.view.data, in.view.data, in.size, components(in), inclusive); });
 }
 
 int64_t encode(const PyArray& values, int64_t count, const PyArray& run_values, const PyArray& run_lengths) {
@@ -112,7 +116,7 @@ int64_t encode(const PyArray& values, int64_t count, const PyArray& run_values, 
     require(count <= INT32_MAX, "count is out of range");
     for (const PyArray* a : {&run_values, &run_lengths}) before_write(*a);
     int64_t runs = 0;
-    run(count * type_of(values).itemsize, [&] {
+    run("runlength_encode", count * type_of(values).itemsize, [&] {
         runs = runlength_encode(type_of(values).scalar, values.view.data, count, run_values.view.data,
                                 static_cast<int32_t*>(run_lengths.view.data));
     });
@@ -135,7 +139,7 @@ void reduce(const PyArray& out, const PyArray& a, const PyArray* b, int64_t oute
         require_room(*b, items);
     }
     before_write(out);
-    run(items * type_of(a).itemsize, [&] {
+    run("reduce", items * type_of(a).itemsize, [&] {
         Scalar type = type_of(a).scalar;
         if (b) return inner_product(type, out.view.data, a.view.data, b->view.data, extents);
         sum(type, out.view.data, a.view.data, extents);
@@ -159,7 +163,7 @@ bool add_array(const PyArray& to, const PyArray& from) {
         auto low = reinterpret_cast<uintptr_t>(sums);
         lock = reserve({.alone = {{low, low + static_cast<uintptr_t>(bytes(to))}}, .atomic = {}});
     }
-    run(bytes(to), [&] { add(type, sums, more, n); });
+    run("add", bytes(to), [&] { add(type, sums, more, n); });
     return true;
 }
 
@@ -169,7 +173,7 @@ void cast_array(const PyArray& in, const PyArray& out, int64_t count) {
         require(count >= 0 && count <= a->size * components(*a), "the array is too small");
     }
     before_write(out);
-    run(count * type_of(in).scalar.size,
+    run("cast", count * type_of(in).scalar.size,
         [&] { cast(type_of(out).scalar, out.view.data, type_of(in).scalar, in.view.data, count); });
 }
 

@@ -40,6 +40,7 @@ void bind_arrays(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_algorithms(nb::module_& m);
+void bind_graph_coloring(nb::module_& m);
 void bind_bvh(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_plans(nb::module_& m);

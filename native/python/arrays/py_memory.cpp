@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "launches/timeline.h"
 #include "tape/py_spans.h"
 #include "warp_core/pool.h"
 
@@ -17,6 +18,7 @@ void* pointer(uintptr_t p) { return reinterpret_cast<void*>(p); }
 void copy(uintptr_t to, uintptr_t from, int64_t nbytes) {
     if (nbytes < 0) throw std::invalid_argument("nbytes must not be negative");
     before_write(Range{to, to + static_cast<uintptr_t>(nbytes)});
+    Timed timed(Activity::kMemcpy, "memcpy", nbytes);
     without_gil_if_large(nbytes, [&] { copy_bytes(pointer(to), pointer(from), nbytes); });
 }
 
@@ -25,6 +27,7 @@ void fill(uintptr_t to, int64_t nbytes, nb::bytes pattern) {
     if (size == 0 || nbytes < 0 || nbytes % size != 0)
         throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
     before_write(Range{to, to + static_cast<uintptr_t>(nbytes)});
+    Timed timed(Activity::kMemset, "memset", nbytes);
     without_gil_if_large(nbytes, [&] { fill_bytes(pointer(to), nbytes, pattern.c_str(), size); });
 }
 
@@ -62,6 +65,7 @@ void copy_nd(uintptr_t to, nb::tuple to_strides, uintptr_t from, nb::tuple from_
     auto extents = integers(shape, shape.size());
     auto ts = integers(to_strides, shape.size()), fs = integers(from_strides, shape.size());
     before_strided_write(to, extents, ts, itemsize);
+    Timed timed(Activity::kMemcpy, "memcpy", bytes_of(extents, itemsize));
     without_gil_if_large(bytes_of(extents, itemsize), [&] {
         copy_strided(pointer(to), ts.data(), pointer(from), fs.data(), extents.data(), static_cast<int>(extents.size()),
                      itemsize);
@@ -73,6 +77,7 @@ void fill_nd(uintptr_t to, nb::tuple strides, nb::tuple shape, nb::bytes pattern
     auto itemsize = static_cast<int64_t>(pattern.size());
     if (itemsize == 0) throw std::invalid_argument("the pattern is empty");
     before_strided_write(to, extents, ts, itemsize);
+    Timed timed(Activity::kMemset, "memset", bytes_of(extents, itemsize));
     without_gil_if_large(bytes_of(extents, itemsize), [&] {
         fill_strided(pointer(to), ts.data(), extents.data(), static_cast<int>(extents.size()), pattern.c_str(),
                      itemsize);
@@ -94,6 +99,7 @@ void bind_memory(nb::module_& m) {
         "copy_of",
         [](uintptr_t from, int64_t nbytes) {
             auto made = std::make_unique<Buffer>(nbytes);
+            Timed timed(Activity::kMemcpy, "memcpy", nbytes);
             without_gil_if_large(nbytes, [&] { copy_bytes(made->memory, pointer(from), nbytes); });
             return made.release();
         },

@@ -12,6 +12,7 @@
 #include "devices/py_cuda.h"
 #include "gil.h"
 #include "launches/plan.h"
+#include "launches/timeline.h"
 
 namespace wc {
 namespace {
@@ -48,6 +49,7 @@ class GpuGraph {
             update_node(f.launch, exec_, f.node);
             f.version = version;
         }
+        Timed timed(Activity::kGraph, "graph", 0, context_, stream);
         launching_.run([&] { CUDA_CALL(cuGraphLaunch, exec_, stream); });
     }
 

@@ -17,6 +17,7 @@
 #include "devices/gpu_graph.h"
 #include "devices/py_cuda.h"
 #include "gil.h"
+#include "launches/timeline.h"
 
 namespace wc {
 namespace {
@@ -148,7 +149,15 @@ void synchronize(Handle context) {
     });
 }
 
+// 1000 times the major version of CUDA that the driver is for, and 10 times the minor one.
+int driver_version() {
+    int version = 0;
+    CUDA_CALL(cuDriverGetVersion, &version);
+    return version;
+}
+
 void bind_devices(nb::module_& m) {
+    m.def("driver_version", &driver_version);
     m.def("load", [](const std::string& path) { load(path); }, nb::arg("path"));
     m.def("device_count", &device_count);
     m.def("device_facts", &device_facts, nb::arg("ordinal"));
@@ -222,6 +231,8 @@ void release_pinned(Handle context, Handle memory) {
 }
 
 void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream) {
+    Timed timed(Activity::kMemcpy, "memcpy", static_cast<int64_t>(nbytes), pointer<Context>(context),
+                pointer<Stream>(stream));
     // From pageable memory the driver copies before it returns, which may take long.
     without_gil([&] {
         ScopedContext current(pointer<Context>(context));
@@ -232,6 +243,8 @@ void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream
 void fill_memory(Handle context, Pointer to, size_t nbytes, nb::bytes pattern, Handle stream) {
     if (pattern.size() == 0 || nbytes % pattern.size() != 0)
         throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
+    Timed timed(Activity::kMemset, "memset", static_cast<int64_t>(nbytes), pointer<Context>(context),
+                pointer<Stream>(stream));
     ScopedContext current(pointer<Context>(context));
     fill(to, nbytes, pattern.c_str(), pattern.size(), pointer<Stream>(stream));
 }

@@ -14,6 +14,7 @@
 #include "devices/gpu_graph.h"
 #include "gil.h"
 #include "launches/plan.h"
+#include "launches/timeline.h"
 #include "warp_core/pool.h"
 
 namespace wc {
@@ -93,6 +94,7 @@ class Graph {
             throw nb::value_error("graphs can be parts of graphs to a depth of 1000; capture the work itself again");
     }
     void run(cuda::Stream stream) {
+        Timed timed(Activity::kGraph, "graph");
         Turn turn{stream};
         run(turn);
     }

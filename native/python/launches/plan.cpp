@@ -382,6 +382,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("arity", &Plan::arity)
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_dim", &Plan::block_dim)
+        .def_rw("label", &Plan::label)
         .def_rw("whole_blocks", &Plan::whole_blocks)
         .def_rw("whole_rows", &Plan::whole_rows)
         .def_rw("serial", &Plan::serial)

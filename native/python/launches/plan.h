@@ -167,6 +167,7 @@ class Plan {
     [[noreturn]] void refuse(PyObject* exception, size_t index, const std::string& why) const;
 
     std::string name;
+    std::string label;  // what timings call its launches
     std::vector<ParamSpec> params;
     size_t block_size = 0;
     int arity;

@@ -4,6 +4,7 @@
 #include "arrays/alias_guard.h"
 #include "gil.h"
 #include "launches/plan.h"
+#include "launches/timeline.h"
 #include "tape/py_spans.h"
 
 namespace wc {
@@ -56,13 +57,14 @@ void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
     if (g.threads == 0) return;
     if (watching()) announce_writes(block);
     cuda::note_launch(device_id, entry.context, name);
+    cuda::Stream stream = cuda::stream_of(device_id);
+    Timed timed(Activity::kKernel, label, g.threads, entry.context, stream);
     if (is_checked()) {
         nb::bytes arguments(reinterpret_cast<const char*>(block), block_size);
         on_checked(chosen, arguments, nb::make_tuple(g.dims[0], g.dims[1], g.dims[2], g.dims[3]), g.threads);
         return;
     }
     cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
-    cuda::Stream stream = cuda::stream_of(device_id);
     launching.run([&] { cuda::launch(entry, block, launch, stream); });
     if (cuda::verify()) without_gil([&] { cuda::finish(entry.context, stream); });
 }

@@ -6,6 +6,7 @@
 #include "launches/plan.h"
 #include "launches/py_interrupts.h"
 #include "launches/py_range_lock.h"
+#include "launches/timeline.h"
 #include "tape/py_spans.h"
 #include "warp_core/interrupts.h"
 #include "warp_core/pool.h"
@@ -162,7 +163,10 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
     wc_kernel kernel = entry(chosen);
     if (watching() && g.threads > 0) announce_writes(block);
     wc_context context;
-    execute(kernel, chosen, block, g, context);
+    {
+        Timed timed(Activity::kKernel, label, g.threads);
+        execute(kernel, chosen, block, g, context);
+    }
     if (context.fault.signal == SIGINT) raise_interrupt();
     if (!context.printed.empty()) print(context);
     if (context.failed()) report(context, g);

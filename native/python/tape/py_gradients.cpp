@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "launches/timeline.h"
 #include "tape/py_spans.h"
 #include "warp_core/dtypes.h"
 
@@ -46,6 +47,7 @@ void give(const Seed& b) {
     auto nbytes = static_cast<int64_t>(b.range.high - b.range.low);
     auto* to = reinterpret_cast<void*>(b.range.low);
     before_write(b.range);
+    Timed timed(from ? Activity::kMemcpy : Activity::kMemset, from ? "memcpy" : "memset", nbytes);
     if (from) {
         without_gil_if_large(nbytes, [&] { copy_bytes(to, from->view.data, nbytes); });
     } else {
@@ -59,6 +61,7 @@ void fill(const PyArray& a, const char* pattern, int64_t size) {
     Range range = range_of(a);
     auto nbytes = static_cast<int64_t>(range.high - range.low);
     before_write(range);
+    Timed timed(Activity::kMemset, "memset", nbytes);
     without_gil_if_large(nbytes, [&] { fill_bytes(reinterpret_cast<void*>(range.low), nbytes, pattern, size); });
 }
 

@@ -24,6 +24,7 @@ from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import BF16, Array, Type, element
 from ..lang.values.scalars import int32
+from ..late_bound import late
 from . import array_data, cuda_interface, dlpack, elements, grad_binding, keepalive, layouts, transfer
 from .accumulate import move_gradient
 from .array_operators import Arithmetic
@@ -64,11 +65,16 @@ def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned:
     wanted = min(nbytes, 1 << 62)
     try:
         if device.is_cuda:
-            return cuda_memory.Allocation(device, wanted)
-        return cuda_memory.Pinned(wanted) if pinned else _native.Buffer(wanted)
+            made: Any = cuda_memory.Allocation(device, wanted)
+        else:
+            made = cuda_memory.Pinned(wanted) if pinned else _native.Buffer(wanted)
     except MemoryError as why:
         more = f": {why}" if device.is_cuda or pinned else ""
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
+    if transfer.tracker is not None:
+        extents = "".join(f", {n}" for n in shape)
+        transfer.tracker(made, "pinned" if pinned else device.alias, f"array[{element.name}{extents}]")
+    return made
 
 
 def _owning(numbers: Any, value: Any) -> Any:
@@ -354,6 +360,11 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def pinned(self) -> bool:
         """True if the memory is pinned host memory, which GPUs copy from and to without the CPU."""
         return isinstance(self.owner, cuda_memory.Pinned)
+
+    @property
+    def memory_kind(self) -> Any:
+        """What kind of memory it is: `wp.MemoryKind.HOST` on the CPU."""
+        return late("memory_kind")(self)
 
     @property
     def readonly(self) -> bool:

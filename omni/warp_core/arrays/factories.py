@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.device import Device, get_device
+from ..devices.device import DeviceLike, get_device
 from ..dispatch import observers
 from ..lang.registry import LOCAL_ZEROS
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
@@ -31,8 +31,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-DeviceLike = Device | str | None
 
 
 def empty(

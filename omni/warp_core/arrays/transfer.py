@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import _native
+from .. import _native, config
 from ..devices import cuda_memory
 from ..devices.device import CPU
 from ..devices.stream import ScopedStream
@@ -359,11 +359,25 @@ def write_host(at: int, data: bytes) -> None:
 # -- spans of memory as they were -------------------------------------------------------------------------------------
 
 
+# Told of memory that is made for elements: the memory, where it is, and what it is for. None unless someone tracks it.
+tracker: Callable[[Any, str, str], None] | None = None
+config.watch("track_memory", lambda _: late("track_memory")())
+if config.track_memory:
+    late("track_memory")()
+
+
+def track_copy(memory: Any, device: Any) -> None:
+    """Tell who tracks memory of a copy that keeps elements, for a tape or a check."""
+    if tracker is not None:
+        tracker(memory, device.alias, "copy of an array")
+
+
 def copy_of(span: Span, device: Any) -> Any:
     """A buffer on the same device with the bytes of a span."""
     low, high = span
     made = cuda_memory.Allocation(device, high - low) if device.is_cuda else _native.Buffer(high - low)
     copy_bytes(made.ptr, low, high - low, device, made)
+    track_copy(made, device)
     return made
 
 

@@ -110,15 +110,16 @@ def cuda(capability: int) -> Target:
     return Target(name, "nvptx64-nvidia-cuda", name, "", 1, True, True, 128)
 
 
-def _cpu_flags() -> set[str]:
+def cpu_fact(name: str) -> str:
+    """What Linux tells of the processor, such as its "flags" or its "model name"; empty where it does not."""
     try:
         with open("/proc/cpuinfo") as lines:
             for line in lines:
-                if line.startswith("flags"):
-                    return set(line.partition(":")[2].split())
+                if line.startswith(name):
+                    return line.partition(":")[2].strip()
     except OSError:
         pass
-    return set()
+    return ""
 
 
 @lru_cache(maxsize=len(_X86_LEVELS) + 1)
@@ -126,6 +127,6 @@ def host(best: str | None = None) -> Target:
     """The target of the machine this process runs on, with instructions of level `best` at most."""
     if not _triple().startswith("x86_64"):
         return Target("generic", _triple(), "generic", "", 4, True, True, 128)
-    flags = _cpu_flags()
+    flags = set(cpu_fact("flags").split())
     names = [row[0] for row in _X86_LEVELS if row[1] <= flags] or ["sse4"]
     return x86(best if best in names else names[0])

@@ -33,11 +33,11 @@ live: Counter[Any] = Counter()  # bytes of allocations in use, by device
 class Allocation:
     """Memory of a GPU for as long as it is used: `ptr` and `nbytes`; `shared` says whether others have the address."""
 
-    __slots__ = ("__weakref__", "device", "nbytes", "ptr", "shared")
+    __slots__ = ("__weakref__", "device", "nbytes", "pooled", "ptr", "shared")
 
     def __init__(self, device: Any, nbytes: int):
         self.device, self.nbytes, self.shared = device, nbytes, False
-        pooled = device.is_mempool_enabled
+        self.pooled = pooled = device.is_mempool_enabled
         self.ptr = _allocate(device, max(nbytes, 1), pooled)
         live[device] += nbytes
         weakref.finalize(self, _release, device, self.ptr, nbytes, pooled).atexit = False

@@ -15,6 +15,7 @@ from .. import _native
 
 __all__ = [
     "Device",
+    "DeviceLike",
     "ScopedDevice",
     "get_cuda_device",
     "get_cuda_device_count",
@@ -100,6 +101,10 @@ class Device:
         """Free memory of the device in bytes; 0 where the system does not tell."""
         return _memory("SC_AVPHYS_PAGES")
 
+    def can_access(self, other: Device | str) -> bool:
+        """True if kernels on this device can use the memory of another one."""
+        return get_device(other) is self
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Device):
             return self is other
@@ -121,6 +126,8 @@ def _memory(pages: str) -> int:
     except (AttributeError, OSError, ValueError):
         return 0
 
+
+DeviceLike = Device | str | None  # what stands for a device: itself, its name, or None for the current one
 
 CPU = Device("cpu", platform.machine() or "CPU", -1, 0)
 _default = CPU

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import _native
 from . import cuda_memory
-from .device import Device, get_device
+from .device import DeviceLike, get_device
 
 __all__ = [
     "MemoryReport",
@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 driver = _native.cuda
-DeviceLike = Device | str | None
 
 _THRESHOLD, _RESERVED_HIGH, _USED, _USED_HIGH = 4, 6, 7, 8  # attributes of pools
 

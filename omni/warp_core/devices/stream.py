@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _native
 from ..dispatch import capture
-from .device import Device, get_device, get_devices
+from .device import DeviceLike, get_device, get_devices
 
 __all__ = [
     "Event",
@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 driver = _native.cuda
-DeviceLike = Device | str | None
 PER_THREAD = 2  # the handle of a thread's own default stream; 1 is that of the null stream
 
 

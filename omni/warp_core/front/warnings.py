@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 
 from ..lang.errors import KernelWarning
 from ..lang.kernel import Definition, Kernel
+from ..logger import warn_at
 from .code_lines import CodeLines
 
 Notice = tuple[str, int, str]  # file, line, message
@@ -19,7 +19,7 @@ def tell(definition: Definition, notices: Iterable[Notice]) -> None:
     """Show the warnings that were not shown when another variant of the kernel was compiled."""
     for file, line, message in notices:
         if (file, line, message) not in definition.warned:
-            warnings.warn_explicit(message, KernelWarning, file, line, registry=_registries.setdefault(file, {}))
+            warn_at(message, KernelWarning, file, line, _registries.setdefault(file, {}))
             definition.warned.add((file, line, message))
 
 

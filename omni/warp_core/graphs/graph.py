@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _native
 from ..devices import cuda_capture
-from ..devices.device import CPU, Device, get_cuda_devices, get_device
+from ..devices.device import CPU, Device, DeviceLike, get_cuda_devices, get_device
 from ..devices.stream import require_stream
 from ..dispatch import capture, observers
 from ..lang.types import I32
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 Graph = _native.Graph
-DeviceLike = Device | str | None
 
 
 class CaptureMode(IntEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..devices.device import Device, get_device
 from ..lang.types import BF16, Scalar
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
+from ..logger import warn
 from .foreign_values import check_usable
 from .jax_dtypes import jax_dtype
 
@@ -99,7 +99,7 @@ def to_jax(warp_array: Any) -> Any:
     dense = warp_array if warp_array.is_contiguous else warp_array.contiguous()
     if scalar.size == 8 and not jax.config.jax_enable_x64:
         narrow = np.dtype(f"{jax_dtype(scalar).kind}4")
-        warnings.warn(
+        warn(
             f"to_jax: JAX has no {jax_dtype(scalar)} unless jax_enable_x64 is set, so the numbers are copied as "
             f'{narrow}: set jax.config.update("jax_enable_x64", True) at the start',
             stacklevel=2,

@@ -194,6 +194,10 @@ class NotReplayable(NotDifferentiable):
     """Raised for an operation without a gradient, only because executing it again returns another result."""
 
 
+class WarpDeterminismError(RuntimeError):
+    """A launch cannot give the same bits each time, as `wp.config.deterministic` asks for."""
+
+
 class KernelWarning(UserWarning):
     """A line of a kernel whose documented meaning differs from Python's."""
 

@@ -11,10 +11,11 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 
 from .generics import Any as AnyType
 from .kernel import Function
+from .kernel_module import Module
 from .source import Source, parse
 
 
@@ -33,6 +34,28 @@ class PythonFunction(Function):
     def subject(self) -> str:
         """The name in error messages."""
         return f"function `{self.name}`"
+
+
+def create_warp_function(func: Callable) -> tuple[Function, Module]:
+    """Make a kernel function of a Python function or a lambda that is written like one.
+
+    Args:
+        func: the function. Parameters without an annotation take every type.
+
+    Returns:
+        The function, and the module that it belongs to.
+
+    Raises:
+        TypeError: `func` is no Python function.
+
+    >>> square, module = wp.utils.create_warp_function(lambda x: x * x)
+    >>> wp.map(square, wp.array([1.0, 2.0, 3.0])).list()
+    [1.0, 4.0, 9.0]
+    """
+    if not isinstance(func, FunctionType):
+        raise TypeError(f"func: expected a Python function, got {type(func).__name__}")
+    made = PythonFunction(func, sys._getframe(1))
+    return made, made.module
 
 
 class _LambdaSource(Source):

@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import warnings
 
 from .. import config
 from ..compiler import Artifact
 from ..files import UntrustedError, make_private, read_private, sweep, write
+from ..logger import info, warn
 from .artifact import MAX_BYTES, DamagedArtifact, TooLarge, from_bytes, to_bytes
 
 SUFFIX = ".wck"
@@ -46,7 +46,7 @@ def load(key: str) -> Artifact | None:
     except OSError:
         return None
     except DamagedArtifact as why:
-        config.log(config.LOG_INFO, f"kernel cache: {path} is damaged ({why}); compiling again")
+        info(f"kernel cache: {path} is damaged ({why}); compiling again")
         return None
     with contextlib.suppress(OSError):  # a cache that can only be read stays as it is
         os.utime(path)  # for `_trim`
@@ -68,7 +68,7 @@ def store(key: str, artifact: Artifact) -> bool:
         _warn_once(directory, f"{why}, so it is not used")
         return False
     except TooLarge as why:
-        config.log(config.LOG_INFO, f"kernel cache: kernel `{artifact.kernel}` is not cached: {why}")
+        info(f"kernel cache: kernel `{artifact.kernel}` is not cached: {why}")
         return False
     except OSError as why:
         _warn_once(directory, f"{directory} cannot be written: {why.strerror or why}")
@@ -80,7 +80,7 @@ def store(key: str, artifact: Artifact) -> bool:
 def _warn_once(directory: str, what: str) -> None:
     if config.verbose_warnings or directory not in _warned:
         _warned.add(directory)
-        warnings.warn(
+        warn(
             f"kernel cache: {what}. Kernels are compiled in every process instead. Set "
             "wp.config.kernel_cache_dir or OMNI_WARP_CACHE_DIR to a directory that only you can write.",
             RuntimeWarning,
@@ -150,6 +150,13 @@ def _remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def clear_lto_cache() -> None:
+    """Do nothing: this package keeps no objects for NVIDIA's linker. Accepted for programs that call it.
+
+    >>> wp.clear_lto_cache()
+    """
 
 
 def clear_kernel_cache() -> int:

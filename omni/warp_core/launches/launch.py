@@ -22,6 +22,7 @@ from ..lang.kernel import Kernel
 from ..lang.kernel_options import check_serial
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
+from ..logger import get_logger
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
 from .plans import Options, options_for, plan_for, works_in_blocks, works_on_tiles
@@ -170,7 +171,7 @@ def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
 
 def _announce(kernel: Kernel, dim: Any, where: Device) -> None:
     if config.print_launches:
-        print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+        get_logger().info(f"kernel: {kernel.key} dim: {dim} device: {where}")
 
 
 def _wrong_dim(kernel: Kernel, dim: Any) -> str:

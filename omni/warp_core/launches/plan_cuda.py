@@ -23,6 +23,7 @@ from ..compiler import Artifact
 from ..devices import cuda_capture, cuda_memory, descriptor_memory
 from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
+from ..lang.errors import WarpDeterminismError
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, Struct, indexed_array, leaves
 from ..lang.values.value_classes import python_type
@@ -241,7 +242,7 @@ class GpuPlanMaker(PlanMaker):
         """A plan without code."""
         if self.options.deterministic and self.artifact.accumulation.order_dependent:
             what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
-            raise RuntimeError(
+            raise WarpDeterminismError(
                 f"{what} adds floating point numbers atomically, or uses the value that an atomic "
                 "operation returns, and GPUs do not fix the order of atomic operations: with "
                 "wp.config.deterministic, run it on the CPU"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -37,6 +36,7 @@ from ..lang.types import Array, Struct, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
+from ..logger import info
 from . import kernel_cache, kernel_errors
 from .captured_constants import Constants
 
@@ -345,21 +345,24 @@ def _known(request: CompileRequest, key: str) -> LoadedKernel | None:
 
 
 def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
-    start = time.perf_counter()
+    start = _native.timeline.now()
     artifact = kernel_cache.load(key)
     if artifact is None:
         return None
     try:
         loaded = LoadedKernel(artifact)
     except _native.LoadError as why:
-        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: the cached code does not load ({why})")
+        info(f"kernel `{request.kernel.name}`: the cached code does not load ({why})")
         return None
-    _tell(request, f"from the cache in {(time.perf_counter() - start) * 1e3:.1f} ms")
+    _native.timeline.add(f"load kernel {request.kernel.name}", start)
+    _tell(request, f"from the cache in {(_native.timeline.now() - start) / 1e6:.1f} ms")
     return loaded
 
 
 def _compile(request: CompileRequest, key: str) -> LoadedKernel:
+    start = _native.timeline.now()
     artifact = compile(request)
+    _native.timeline.add(f"compile kernel {request.kernel.name}", start)
     if artifact.serial and not request.serial:
         _note(request, "its threads wait for each other, so they run one after the other")
     kernel_cache.store(key, artifact)
@@ -369,7 +372,7 @@ def _compile(request: CompileRequest, key: str) -> LoadedKernel:
 
 
 def _note(request: CompileRequest, what: str) -> None:
-    config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: {what}")
+    info(f"kernel `{request.kernel.name}`: {what}")
 
 
 def _tell(request: CompileRequest, what: str) -> None:
@@ -384,7 +387,7 @@ def _tell(request: CompileRequest, what: str) -> None:
             )
             if applies
         )
-        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
+        info(f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
 
 
 def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
@@ -417,6 +420,7 @@ class PlanMaker:
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)
+        self.plan.label = f"adjoint of {self.kernel.name}" if self.options.adjoint else self.kernel.name
         self.plan.whole_blocks, self.plan.serial = artifact.whole_blocks, artifact.serial
         self.plan.whole_rows = self.options.tiled > 0 and artifact.block_dim > 0
         self.plan.set_needed(artifact.needed)

@@ -7,7 +7,6 @@ the thread of a row adds up its blocks, so that results do not depend on the num
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type"
 
-import warnings
 from typing import Any
 
 from .. import tid
@@ -21,6 +20,7 @@ from ..lang.types import Mat
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
+from ..logger import warn
 from .block_values import copy_blocks, scale_in_place
 from .combination import bsr_copy
 from .matrix import BsrMatrix, block_type, new_matrix
@@ -163,7 +163,7 @@ def _exact(pattern: Pattern, old: int, most: int | None) -> Pattern:
         return pattern._replace(nnz=count)
     if count > most + old:
         text = f"bsr_mm: the product has {count} blocks, so max_new_nnz={most} is exceeded; memory is made for all"
-        warnings.warn(text, stacklevel=4)
+        warn(text, stacklevel=4)
     return pattern._replace(nnz=max(most + old, count))
 
 

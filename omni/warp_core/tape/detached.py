@@ -8,7 +8,6 @@ integers are followed, too: what is made of them again would have no gradient.
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +24,7 @@ from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Scalar, Type
 from ..launches import plans
+from ..logger import warn
 
 if TYPE_CHECKING:  # launches from the cache load no passes
     from ..ir.analysis.effects import Effects
@@ -116,7 +116,7 @@ def tell(text: str) -> None:
     if config.cut_gradients == "error":
         raise RuntimeError(text)
     if config.cut_gradients == "warn":
-        warnings.warn(text, CutGradientWarning, stacklevel=3)
+        warn(text, CutGradientWarning, stacklevel=3)
 
 
 class DependenceTracker:

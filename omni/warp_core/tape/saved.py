@@ -144,7 +144,9 @@ class CowSpan(_native.WatchedSpan):
     def duplicate(self) -> Any:
         """A buffer with the memory as it was."""
         if self._device is None and self._graph is None:
-            return _native.copy_of(self.low if self._copy is None else self._copy.ptr, self.size)
+            made = _native.copy_of(self.low if self._copy is None else self._copy.ptr, self.size)
+            transfer.track_copy(made, CPU)
+            return made
         return transfer.copy_of((self.address, self.address + self.size), self._device or CPU)
 
 

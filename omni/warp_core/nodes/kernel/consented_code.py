@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Iterable
 
 from ... import config
 from ...files import UntrustedError, make_private, read_private, write
+from ...logger import warn
 
 FILE = "consented-code"
 _MAX_BYTES = 1 << 24
@@ -49,7 +49,7 @@ def remembered() -> set[str]:
     try:
         return set(read_private(config.settings_dir, FILE, _MAX_BYTES).decode("ascii").split())
     except UntrustedError as why:
-        warnings.warn(f"remembered consent is not used: {why}", RuntimeWarning, stacklevel=2)
+        warn(f"remembered consent is not used: {why}", RuntimeWarning, stacklevel=2)
         return set()
     except (OSError, UnicodeDecodeError):
         return set()

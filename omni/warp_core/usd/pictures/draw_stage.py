@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 
 from pxr import Usd
 
+from ...logger import warn
 from . import preview as pictures
 
 
@@ -52,4 +52,4 @@ def preview(
     """
     given = scene if isinstance(scene, Usd.Stage) else os.fspath(scene)
     request = pictures.Request(given, os.fspath(output), frame, frames, size, camera)
-    return pictures.preview(request, warn=lambda text: warnings.warn(text, stacklevel=3))
+    return pictures.preview(request, warn=lambda text: warn(text, stacklevel=3))
