@@ -20,6 +20,8 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/algo/test_{name}.py" for name in ("cast", "reduce", "scan", "sort", "matmul")),
         *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         "tests/lib/test_expect.py",
+        "tests/devices/test_timing.py",
+        "tests/arrays/test_memory_tracker.py",
         *(
             f"tests/nodes/kernel/test_{name}.py"
             for name in ("replay", "replay_in_graphs", "kernel_structures", "kernel_bundles")

@@ -52,6 +52,7 @@ def test_live_and_peak(tracked, device):
     assert row(report(), "  Live allocations:") == "(none)"
 
 
+@pytest.mark.cpu
 def test_views_take_no_memory_and_keep_it(tracked):
     view = wp.zeros(100, dtype=float)[10:20]
     lines = report()
@@ -71,6 +72,7 @@ def test_order_and_number_of_rows(tracked):
     assert small and large and many
 
 
+@pytest.mark.cpu
 def test_scopes(capsys):
     texts = []
     with wp.ScopedMemoryTracker("outer", report_func=texts.append) as outer:
@@ -122,6 +124,7 @@ def test_copies_that_a_tape_keeps(tracked):
     assert (x.grad.numpy() == 2.0).all()
 
 
+@pytest.mark.cpu
 def test_the_option_is_checked_and_ends(monkeypatch):
     with pytest.raises(ValueError, match="track_memory = 'yes': it must be True or False"):
         wp.config.track_memory = "yes"

@@ -130,6 +130,7 @@ def kernel_with_a_warning():
     return third
 
 
+@pytest.mark.cpu
 def test_warnings_of_kernels(collected):
     wp.launch(kernel_with_a_warning(), dim=1, inputs=[7, wp.zeros(1, dtype=int)], device="cpu")
     ((severity, message, category),) = collected
@@ -138,12 +139,14 @@ def test_warnings_of_kernels(collected):
     assert message.startswith(f"{os.path.abspath(__file__)}:{line}: ")
 
 
+@pytest.mark.cpu
 def test_quiet_keeps_warnings_back(collected, monkeypatch):
     monkeypatch.setattr(wp.config, "quiet", True)
     wp.launch(kernel_with_a_warning(), dim=1, inputs=[7, wp.zeros(1, dtype=int)], device="cpu")
     assert collected == []
 
 
+@pytest.mark.cpu
 def test_notes_of_compiled_kernels_and_launches(collected, monkeypatch):
     @wp.kernel
     def fill(x: wp.array[float], value: float):
@@ -159,7 +162,8 @@ def test_notes_of_compiled_kernels_and_launches(collected, monkeypatch):
     assert collected[1:] == [("info", f"kernel: {fill.key} dim: 3 device: cpu")]
 
 
-def test_cut_gradients_and_unusable_caches(collected, monkeypatch, tmp_path):
+@pytest.mark.cpu
+def test_caches_that_are_not_used(collected, monkeypatch, tmp_path):
     tmp_path.chmod(0o777)
     monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
 

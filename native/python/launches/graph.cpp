@@ -94,8 +94,9 @@ class Graph {
             throw nb::value_error("graphs can be parts of graphs to a depth of 1000; capture the work itself again");
     }
     void run(cuda::Stream stream) {
-        Timed timed(Activity::kGraph, "graph");
         Turn turn{stream};
+        if (is_of_gpus()) return run(turn);  // GpuGraph times itself
+        Timed timed(Activity::kGraph, "graph");
         run(turn);
     }
     void run(Turn& turn) {
@@ -114,6 +115,10 @@ class Graph {
     int traverse(visitproc visit, void* arg) const;
 
   private:
+    bool is_of_gpus() const {
+        return std::all_of(nodes_.begin(), nodes_.end(),
+                           [](const Node& node) { return std::holds_alternative<GpuNode>(node.work); });
+    }
     static void execute(const LaunchNode& node, Turn&) { run_launch(node.launch); }
     static void execute(const CallNode& node, Turn&) {
         nb::object result = nb::steal(PyObject_CallObject(node.function.ptr(), node.args.ptr()));

@@ -13,11 +13,11 @@ constexpr int32_t kNone = -1;
 // Nodes by a key that changes by one at a time. A node that changes is added again, and its older entry is passed over.
 class Buckets {
   public:
-    explicit Buckets(std::vector<int32_t> keys) : keys_(std::move(keys)), taken_(keys_.size(), false) {
+    explicit Buckets(std::vector<int32_t> keys) : keys_(std::move(keys)) {
         for (size_t node = keys_.size(); node-- > 0;) add(static_cast<int32_t>(node));
     }
 
-    bool has(int32_t node) const { return !taken_[node]; }
+    bool has(int32_t node) const { return keys_[node] != kNone; }
     void change(int32_t node, int32_t by) {
         keys_[node] += by;
         add(node);
@@ -45,15 +45,14 @@ class Buckets {
         while (!bucket.empty()) {
             int32_t node = bucket.back();
             bucket.pop_back();
-            if (taken_[node] || static_cast<size_t>(keys_[node]) != key) continue;
-            taken_[node] = true;
+            if (keys_[node] != static_cast<int32_t>(key)) continue;
+            keys_[node] = kNone;
             return node;
         }
         return kNone;
     }
 
-    std::vector<int32_t> keys_;
-    std::vector<bool> taken_;
+    std::vector<int32_t> keys_;  // kNone for nodes that were taken
     std::vector<std::vector<int32_t>> buckets_;
     size_t at_ = 0;  // no smaller key has a node
 };
@@ -133,12 +132,12 @@ class Balance {
     void check() const {
         auto count = static_cast<int64_t>(members_.size());
         for (size_t i = 0; i < colors_.size(); ++i) {
-            auto node = "node " + std::to_string(i) + " has colour " + std::to_string(colors_[i]);
+            auto node = [&] { return "node " + std::to_string(i) + " has colour " + std::to_string(colors_[i]); };
             if (colors_[i] < 0 || colors_[i] >= count)
-                throw std::invalid_argument(node + ", but there are " + std::to_string(count) + " colours");
+                throw std::invalid_argument(node() + ", but there are " + std::to_string(count) + " colours");
             for (int32_t next : graph_.of(static_cast<int64_t>(i)))
                 if (colors_[next] == colors_[i])
-                    throw std::invalid_argument(node + ", and so has node " + std::to_string(next) +
+                    throw std::invalid_argument(node() + ", and so has node " + std::to_string(next) +
                                                 ", with which an edge joins it");
         }
     }
@@ -216,18 +215,20 @@ class Balance {
     int64_t round_ = 0;
 };
 
+[[noreturn]] void refuse_edge(size_t number, int32_t a, int32_t b, int64_t nodes) {
+    std::string edge = "edge " + std::to_string(number) + " joins node";
+    if (a == b && a >= 0 && a < nodes)
+        throw std::invalid_argument(edge + " " + std::to_string(a) + " with itself, which can have no colour then");
+    throw std::invalid_argument(edge + "s " + std::to_string(a) + " and " + std::to_string(b) + ", but there are " +
+                                std::to_string(nodes) + " nodes");
+}
+
 }  // namespace
 
 Adjacency::Adjacency(std::span<const int32_t> edges, int64_t nodes) : starts(static_cast<size_t>(nodes) + 1, 0) {
     for (size_t i = 0; i + 1 < edges.size(); i += 2) {
         int32_t a = edges[i], b = edges[i + 1];
-        auto edge = "edge " + std::to_string(i / 2) + " joins nodes ";
-        if (a < 0 || a >= nodes || b < 0 || b >= nodes)
-            throw std::invalid_argument(edge + std::to_string(a) + " and " + std::to_string(b) + ", but there are " +
-                                        std::to_string(nodes) + " nodes");
-        if (a == b)
-            throw std::invalid_argument("edge " + std::to_string(i / 2) + " joins node " + std::to_string(a) +
-                                        " with itself, which can have no colour then");
+        if (a < 0 || a >= nodes || b < 0 || b >= nodes || a == b) refuse_edge(i / 2, a, b, nodes);
         ++starts[a + 1];
         ++starts[b + 1];
     }
