@@ -4,6 +4,39 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
+from ._native_volumes import (
+    GridLayout as GridLayout,
+)
+from ._native_volumes import (
+    NodeTree as NodeTree,
+)
+from ._native_volumes import (
+    VdbFormat as VdbFormat,
+)
+from ._native_volumes import (
+    blosc_decode as blosc_decode,
+)
+from ._native_volumes import (
+    blosc_decoded_size as blosc_decoded_size,
+)
+from ._native_volumes import (
+    blosc_encode as blosc_encode,
+)
+from ._native_volumes import (
+    count_bits as count_bits,
+)
+from ._native_volumes import (
+    find_blocks as find_blocks,
+)
+from ._native_volumes import (
+    leaves_of_box as leaves_of_box,
+)
+from ._native_volumes import (
+    masked_leaves as masked_leaves,
+)
+from ._native_volumes import (
+    write_cells as write_cells,
+)
 from .ir.launch_facts import Accumulation
 from .lang.types import Type
 
@@ -485,7 +518,7 @@ class Plan:
         """Set the parameters that are ids of structures to which the kernel writes, and if it gets others elsewhere."""
 
     def set_needed(self, arrays: Sequence[tuple[int, int, str]]) -> None:
-        """Set the arrays that every thread uses: parameters, offsets in these, names. Those without memory are errors."""
+        """Set the arrays that every thread uses: parameters, offsets in these, names. None may be without memory."""
 
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
@@ -719,85 +752,3 @@ def end_without_destructors() -> None:
 
 def raise_in_thread(ident: int, exception: type[BaseException]) -> None:
     """Raise an exception in a thread of Python, the next time that it runs Python code."""
-
-def blosc_decoded_size(chunk: Any) -> int:
-    """Bytes that a chunk of blosc 1 decodes to, at most 255 times its own size. Raises ValueError if it is damaged."""
-
-def blosc_decode(chunk: Any, out: Any) -> None:
-    """Decode a chunk of blosc 1 to memory of its decoded size. Raises ValueError if it is damaged."""
-
-def blosc_encode(data: Any, item_size: int) -> bytes:
-    """A chunk of blosc 1 with at most 2^31 - 17 bytes of data, whose items have 1 to 16 bytes."""
-
-def find_blocks(voxels: Any, width: int) -> tuple[bytes, bytes]:
-    """The origins of the blocks of a width, 8, 128 or 4096, that hold voxels, and which block holds each voxel.
-
-    Voxels and origins are int32 (n, 3). Blocks come in the order of a grid's tree.
-    """
-
-def leaves_of_box(low: Sequence[int], high: Sequence[int]) -> bytes:
-    """The origins of the leaves of the box of voxels from `low` to `high`, which it includes."""
-
-def masked_leaves(voxels: Any) -> tuple[bytes, bytes]:
-    """The origins of the leaves that hold voxels, and their masks with these voxels, 64 bytes each."""
-
-def count_bits(masks: Any) -> int:
-    """How many bits are set."""
-
-class GridLayout:
-    """Bytes of values and of records of a grid, and offsets of fields in these records.
-
-    `content` is what a leaf has: "values", "bits", "indices", "active indices", or "mask" for nothing but a mask.
-    """
-
-    def __init__(self, content: str, **bytes_and_offsets: int) -> None: ...
-
-class NodeTree:
-    """The nodes above leaves and tiles, which are given by their origins and, for tiles, their extents."""
-
-    lower: bytes
-    upper: bytes
-    root: bytes
-    def __init__(self, leaves: Any, tiles: Any, extents: Any) -> None: ...
-    def offsets(self, layout: GridLayout) -> list[int]:
-        """Where upper nodes, lower nodes and leaves begin in a buffer, and where it ends."""
-
-    def write(
-        self, layout: GridLayout, masks: Any, background: Any, values: tuple[Any, ...], tiles: tuple[Any, Any], out: Any
-    ) -> int:
-        """Write all of a grid but its header; return how many voxels of leaves are active.
-
-        `values` are a table, rows and a shape. A table has rows of 512 values for leaves, in their order or as `rows`
-        says, or is an array of a shape, whose element (i, j, k) is voxel (i, j, k). `tiles` are values and states.
-        """
-
-def write_cells(
-    layout: GridLayout, grid: Any, root: int, nodes: Sequence[tuple[Any, Any]], first: Any, dims: Any, out: Any
-) -> None:
-    """Write the table of cells of a grid. `nodes` are offsets and origins of tiles, upper nodes and lower nodes."""
-
-class VdbFormat:
-    """How a tree of a .vdb file has its values. Its methods raise ValueError if the file is damaged.
-
-    `leaves` is "values", "bits" or "mask"; `compression` as in the file; `inflate(data, size)` decompresses zlib data.
-    """
-
-    def __init__(
-        self,
-        scalar: str,
-        components: int,
-        half: bool,
-        leaves: str,
-        compression: int,
-        inflate: Callable[[bytes, int], bytes],
-    ) -> None: ...
-    def topology(
-        self, file: Any, file_begin: int, begin: int
-    ) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, int]:
-        """Background; origins and masks of leaves; origins, extents, values and states of tiles; where this ends.
-
-        `file` is a part of a file, from `file_begin` on, and the topology is at `begin` of that.
-        """
-
-    def leaves(self, file: Any, file_begin: int, begin: int, background: bytes, masks: bytes, values: Any) -> int:
-        """Read the values of all leaves from `begin` on; return where they end."""
