@@ -550,7 +550,7 @@ class Plan:
     def block_dim(self) -> int: ...
     label: str  # what timings call its launches
     whole_blocks: bool  # launches consist of whole blocks
-    whole_rows: bool  # and so do their rows
+    whole_rows: bool  # a row of them is a block
     serial: bool  # threads run one after the other
     promised: bool  # whether there is code for a GPU that relies on what `promised` says
     @property

@@ -155,11 +155,10 @@ Grid Plan::checked(Grid g) const {
                                     " threads, but a launch of " + std::to_string(g.threads) +
                                     " is not a multiple of that: launch more threads and let those beyond the data do "
                                     "nothing, or choose another block_dim");
-    if (whole_rows && g.dims[g.ndim - 1] % block_dim != 0)
-        raise(PyExc_ValueError, "kernel `" + name + "` has indices of blocks of " + std::to_string(block_dim) +
-                                    " threads, but a launch whose last dimension is " +
-                                    std::to_string(g.dims[g.ndim - 1]) +
-                                    " would have blocks in two rows: make it a multiple of block_dim");
+    if (whole_rows && g.dims[g.ndim - 1] != block_dim)
+        raise(PyExc_ValueError, "kernel `" + name + "` has indices of blocks: the last dimension of its launches is " +
+                                    "block_dim, " + std::to_string(block_dim) + " threads, not " +
+                                    std::to_string(g.dims[g.ndim - 1]));
     if (arity == 1 && g.ndim > 1) {
         g.dims[0] = g.threads;
         g.dims[1] = g.dims[2] = g.dims[3] = 1;
