@@ -429,6 +429,8 @@ def struct(cls: _C) -> _C:
 
     Args:
         cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
+            Without one, the result is a decorator.
+        module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
         A class with the same name and methods. Instances have the fields as attributes, zero unless set.

@@ -188,6 +188,18 @@ def test_annotations_may_name_what_the_enclosing_function_knows():
     assert Local.__wc_type__.fields == (("x", wp.float64.__wc_type__),)
 
 
+@pytest.mark.parametrize("module", ["unique", None])
+def test_the_module_of_a_struct_is_taken(module):
+    size = 3
+
+    @wp.struct(module=module)
+    class Row:
+        values: wp.types.vector(size, float)
+
+    made = wp.struct(type("Made", (), {"__annotations__": {"n": int}}), module=module)
+    assert Row().values == wp.vec3() and made(n=3).n == 3
+
+
 def test_equality_and_hashes_go_by_fields():
     @wp.struct
     class Pair:

@@ -284,6 +284,18 @@ def test_numbers_of_active_voxels():
     assert found.numpy().tolist() == [order.get(tuple(v), -1) for v in asked.tolist()]
 
 
+@pytest.mark.parametrize(("dtype", "tail"), [(wp.vec3i, ()), (int, (3,))])
+def test_voxels_go_to_an_array_that_has_room(dtype, tail):
+    volume = wp.Volume.allocate_by_voxels(vec3i([[3, 0, 0], [0, 0, 0]]), voxel_size=1.0)
+    for rows in (2, 5):
+        out = wp.zeros((rows, *tail), dtype=dtype)
+        out.fill_(-7)
+        assert volume.get_voxels(out=out) is out
+        assert out.numpy().tolist() == [[0, 0, 0], [3, 0, 0], *[[-7] * 3] * (rows - 2)]
+    with pytest.raises(ValueError, match="or more rows, got"):
+        volume.get_voxels(out=wp.zeros((1, *tail), dtype=dtype))
+
+
 def test_an_id_that_is_gone():
     volume = stored([[0, 0, 0]], [1.0], 0.0)
     old = volume.id

@@ -184,14 +184,14 @@ def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -
 
 
 def rows_as_array(rows: np.ndarray, out: array | None, device: Device) -> array:
-    """Return rows of three as an array of vec3i, or in `out`. Raises TypeError, ValueError."""
+    """Return rows of three as an array of vec3i, or in the first elements of `out`. Raises TypeError, ValueError."""
     if out is None:
         return array(rows, dtype=vec3i, device=device)
     require_arrays(out=out)
     if out.dtype not in (vec3i, int32):
         raise TypeError(f"out: expected elements of vec3i or int32, got {out.dtype.__name__}")
-    expected = (len(rows),) if out.dtype is vec3i else rows.shape
-    if out.shape != expected:
-        raise ValueError(f"out: expected shape {expected}, got {out.shape}")
-    out.assign(rows)
+    needed = (len(rows),) if out.dtype is vec3i else rows.shape
+    if out.ndim != len(needed) or out.shape[0] < len(rows) or out.shape[1:] != needed[1:]:
+        raise ValueError(f"out: expected shape {needed}, or more rows, got {out.shape}")
+    out[: len(rows)].assign(rows)
     return out

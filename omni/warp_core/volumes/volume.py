@@ -652,7 +652,7 @@ class Volume(Structure):
         """Return the lowest voxel of each leaf.
 
         Args:
-            out: an array for the result, of vec3i, or of int32 with 3 columns; None makes one of vec3i.
+            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
@@ -674,7 +674,7 @@ class Volume(Structure):
         """Return the voxels that `get_voxel_count` counts, in the order of `wp.volume_lookup_index`.
 
         Args:
-            out: an array for the result, of vec3i, or of int32 with 3 columns; None makes one of vec3i.
+            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.

@@ -281,11 +281,13 @@ def _annotations(cls: type, depth: int) -> dict[str, Any]:
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
 
 
-def struct(cls: type) -> Any:
+def struct(cls: type | None = None, *, module: Any = None) -> Any:
     """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
 
     Args:
         cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
+            Without one, the result is a decorator.
+        module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
         A class with the same name and methods. Instances have the fields as attributes, zero unless set.
@@ -297,8 +299,13 @@ def struct(cls: type) -> Any:
     >>> Particle(mass=1.5).mass
     1.5
     """
+    return _made(cls, 3) if cls is not None else lambda given: _made(given, 3)
+
+
+def _made(cls: type, depth: int) -> Any:
+    """The struct type of a class that was written in the frame so many calls above `_annotations`."""
     fields = []
-    for name, annotation in _annotations(cls, 2).items():
+    for name, annotation in _annotations(cls, depth).items():
         try:
             fields.append((name, wc_type(annotation)))
         except TypeError as e:
