@@ -5,6 +5,7 @@ text, grids and bytes of parameters, is what runs. See `install`.
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import traceback
 from typing import Any
@@ -52,6 +53,8 @@ def _load(text: bytes, out: Any, capacity: int) -> int:
 
 @_RUN
 def _run(module: int, kernel: bytes, grid: int, block: int, params: Any, ordinal: int) -> int:
+    collects = gc.isenabled()
+    gc.disable()  # garbage that goes would call the driver while it runs this launch
     try:
         program, name, at, given = programs[module - 1], kernel.decode(), 0, []
         for v in program.module.functions[name].params:
@@ -62,6 +65,9 @@ def _run(module: int, kernel: bytes, grid: int, block: int, params: Any, ordinal
     except Exception:
         sys.stderr.write(traceback.format_exc())
         return LAUNCH_FAILED
+    finally:
+        if collects:
+            gc.enable()
     return 0
 
 
