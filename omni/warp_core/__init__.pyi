@@ -3404,7 +3404,36 @@ def bvh_query_aabb(id: uint64 | int, low: vec3f, high: vec3f, root: int = ...) -
     """
 
 def bvh_query_aabb_tiled(id: Any, low: Any, high: Any) -> Any:
-    """Earlier name of `wp.tile_bvh_query_aabb`."""
+    """Query of a `wp.Bvh` by the whole block for the boxes that overlap a box.
+
+    All threads make it, with equal arguments.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        low: the lower corner of the box, a vec3.
+        high: its upper corner.
+
+    Returns:
+        The query, for `wp.tile_bvh_query_next` and `wp.tile_query_valid`. Copies of it are the same query. What it
+        finds, and what it refuses, is as in `wp.bvh_query_aabb`.
+
+    Derivative: refused.
+
+    >>> @wp.kernel
+    ... def mark(bvh: wp.uint64, low: wp.vec3, high: wp.vec3, found: wp.array[int]):
+    ...     query = wp.tile_bvh_query_aabb(bvh, low, high)
+    ...     while wp.tile_query_valid(query):
+    ...         index = wp.untile(wp.tile_bvh_query_next(query))
+    ...         if index >= 0:
+    ...             found[index] = 1
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh, found = wp.Bvh(lowers, uppers), wp.zeros(3, dtype=int, device="cpu")
+    >>> inputs = [bvh.id, wp.vec3(0.0, 0.0, 0.0), wp.vec3(2.0, 1.0, 1.0), found]
+    >>> wp.launch_tiled(mark, dim=1, inputs=inputs, block_dim=4, device="cpu")
+    >>> found.list()
+    [1, 1, 0]
+    """
 
 def bvh_query_capsule(id: uint64 | int, start: vec3f, dir: vec3f, radius: float, root: int = ...) -> BvhQuery:
     """Query of a `wp.Bvh` for boxes near a ray or segment. `wp.bvh_query_next` gives them one by one.
@@ -3468,7 +3497,28 @@ def bvh_query_next(query: Any, index: Any, max_dist: float = ...) -> bool:
     """
 
 def bvh_query_next_tiled(query: Any) -> Any:
-    """Earlier name of `wp.tile_bvh_query_next`."""
+    """Tile of the next results of a query of a tree, one for each thread of the block.
+
+    Args:
+        query: from `wp.tile_bvh_query_aabb` or `wp.tile_bvh_query_ray`; it is advanced for all threads.
+
+    Returns:
+        A tile of `block_dim` int32: indices of boxes in the order of `wp.bvh_query_next`, and -1 behind the last.
+
+    Derivative: refused.
+
+    >>> @wp.kernel
+    ... def batches(bvh: wp.uint64, found: wp.array2d[int]):
+    ...     query = wp.tile_bvh_query_aabb(bvh, wp.vec3(0.0, 0.0, 0.0), wp.vec3(9.0, 1.0, 1.0))
+    ...     for row in range(2):
+    ...         wp.tile_store(found[row], wp.tile_bvh_query_next(query))
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh, found = wp.Bvh(lowers, uppers), wp.zeros((2, 2), dtype=int, device="cpu")
+    >>> wp.launch_tiled(batches, dim=1, inputs=[bvh.id, found], block_dim=2, device="cpu")
+    >>> found.list()
+    [0, 1, 2, -1]
+    """
 
 def bvh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, root: int = ...) -> BvhQuery:
     """Query of a `wp.Bvh` for the boxes that a ray passes through. `wp.bvh_query_next` gives them one by one.
@@ -3496,7 +3546,35 @@ def bvh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, root: int = ...) -
     """
 
 def bvh_query_ray_tiled(id: Any, start: Any, dir: Any) -> Any:
-    """Earlier name of `wp.tile_bvh_query_ray`."""
+    """Query of a `wp.Bvh` by the whole block for the boxes that a ray passes through.
+
+    All threads make it, with equal arguments.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        start: where the ray starts, a vec3.
+        dir: its direction, a vec3 of any length.
+
+    Returns:
+        The query, as `wp.tile_bvh_query_aabb` returns it. What it finds is as in `wp.bvh_query_ray`.
+
+    Derivative: refused.
+
+    >>> @wp.kernel
+    ... def mark(bvh: wp.uint64, start: wp.vec3, dir: wp.vec3, found: wp.array[int]):
+    ...     query = wp.tile_bvh_query_ray(bvh, start, dir)
+    ...     while wp.tile_query_valid(query):
+    ...         index = wp.untile(wp.tile_bvh_query_next(query))
+    ...         if index >= 0:
+    ...             found[index] = 1
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 2.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 3.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh, found = wp.Bvh(lowers, uppers), wp.zeros(3, dtype=int, device="cpu")
+    >>> inputs = [bvh.id, wp.vec3(-1.0, 0.5, 0.5), wp.vec3(1.0, 0.0, 0.0), found]
+    >>> wp.launch_tiled(mark, dim=1, inputs=inputs, block_dim=4, device="cpu")
+    >>> found.list()
+    [1, 0, 1]
+    """
 
 def bvh_query_sphere(id: uint64 | int, center: vec3f, radius: float, root: int = ...) -> BvhQuery:
     """Query of a `wp.Bvh` for the boxes that overlap a sphere. `wp.bvh_query_next` gives them one by one.
@@ -5051,10 +5129,59 @@ def mesh_query_aabb_next(query: Any, index: Any) -> bool:
     """
 
 def mesh_query_aabb_next_tiled(query: Any) -> Any:
-    """Earlier name of `wp.tile_mesh_query_aabb_next`."""
+    """Tile of the next faces of a query of a mesh, one for each thread of the block.
+
+    Args:
+        query: from `wp.tile_mesh_query_aabb`; it is advanced for all threads.
+
+    Returns:
+        A tile of `block_dim` int32: faces in the order of `wp.mesh_query_aabb_next`, and -1 behind the last.
+
+    Derivative: refused.
+
+    >>> @wp.kernel
+    ... def first(mesh: wp.uint64, found: wp.array[int]):
+    ...     query = wp.tile_mesh_query_aabb(mesh, wp.vec3(0.0, 0.0, 0.0), wp.vec3(1.0, 1.0, 1.0))
+    ...     wp.tile_store(found, wp.tile_mesh_query_aabb_next(query))
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> found = wp.zeros(2, dtype=int, device="cpu")
+    >>> wp.launch_tiled(first, dim=1, inputs=[mesh.id, found], block_dim=2, device="cpu")
+    >>> found.list()
+    [0, -1]
+    """
 
 def mesh_query_aabb_tiled(id: Any, low: Any, high: Any) -> Any:
-    """Earlier name of `wp.tile_mesh_query_aabb`."""
+    """Query of a mesh by the whole block for the faces whose boxes overlap a box.
+
+    All threads make it, with equal arguments.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        low: the lower corner of the box, a vec3 in the coordinates of the mesh.
+        high: its upper corner.
+
+    Returns:
+        The query, for `wp.tile_mesh_query_aabb_next` and `wp.tile_query_valid`. Copies of it are the same query.
+
+    Derivative: refused.
+
+    >>> @wp.kernel
+    ... def mark(mesh: wp.uint64, low: wp.vec3, high: wp.vec3, found: wp.array[int]):
+    ...     query = wp.tile_mesh_query_aabb(mesh, low, high)
+    ...     while wp.tile_query_valid(query):
+    ...         face = wp.untile(wp.tile_mesh_query_aabb_next(query))
+    ...         if face >= 0:
+    ...             found[face] = 1
+    >>> corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [9.0, 9.0, 0.0]]
+    >>> corners = wp.array(corners, dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2, 1, 3, 2], dtype=int, device="cpu"))
+    >>> found = wp.zeros(2, dtype=int, device="cpu")
+    >>> inputs = [mesh.id, wp.vec3(4.0, 4.0, -1.0), wp.vec3(5.0, 5.0, 1.0), found]
+    >>> wp.launch_tiled(mark, dim=1, inputs=inputs, block_dim=4, device="cpu")
+    >>> found.list()
+    [0, 1]
+    """
 
 @typing.overload
 def mesh_query_furthest_point_no_sign(id: uint64 | int, point: vec3f, min_dist: float) -> MeshQueryPoint:
@@ -7286,8 +7413,9 @@ def tile_broadcast(a: Any, shape: Any) -> Any:
     """
 
 def tile_bvh_query_aabb(id: Any, low: Any, high: Any) -> Any:
-    """Query of a `wp.Bvh` by the whole block for the boxes that overlap a box. All threads make it, with equal
-    arguments.
+    """Query of a `wp.Bvh` by the whole block for the boxes that overlap a box.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the tree: `bvh.id`, a uint64.
@@ -7341,8 +7469,9 @@ def tile_bvh_query_next(query: Any) -> Any:
     """
 
 def tile_bvh_query_ray(id: Any, start: Any, dir: Any) -> Any:
-    """Query of a `wp.Bvh` by the whole block for the boxes that a ray passes through. All threads make it, with equal
-    arguments.
+    """Query of a `wp.Bvh` by the whole block for the boxes that a ray passes through.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the tree: `bvh.id`, a uint64.
@@ -7792,8 +7921,9 @@ def tile_max(a: Any) -> Any:
     """
 
 def tile_mesh_query_aabb(id: Any, low: Any, high: Any) -> Any:
-    """Query of a mesh by the whole block for the faces whose boxes overlap a box. All threads make it, with equal
-    arguments.
+    """Query of a mesh by the whole block for the faces whose boxes overlap a box.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the mesh: `mesh.id`, a uint64.

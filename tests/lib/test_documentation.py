@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import re
+import types
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,7 @@ CALLED = {
     if home.partition(".")[0] in ("lang", *RUNTIME)
     and home not in ("lang.values.value_classes", "lang.values.scalars", "lang.values.constants")
     for name in names.split()
+    if not isinstance(getattr(wp, name), (int, types.UnionType))  # which have no docstrings
 }
 CALLED |= {f"{m}.{n}": getattr(getattr(wp, m), n) for m in ("utils", "types") for n in getattr(wp, m).__all__}
 FUNCTIONS = {name: value for name, value in CALLED.items() if inspect.isroutine(value)}

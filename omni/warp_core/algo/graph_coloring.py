@@ -42,6 +42,9 @@ class GraphColoringAlgorithm(enum.IntEnum):
             possible for chordal graphs, trees among them, and for bipartite ones.
         GREEDY: Last comes a node with the fewest neighbours, before it one with the fewest of those that are left, and
             so on (smallest last). Planar graphs get at most 6 colours.
+
+    >>> wp.utils.GraphColoringAlgorithm.GREEDY.name
+    'GREEDY'
     """
 
     MCS = 0

@@ -35,12 +35,12 @@ class ScopedTrace:
     Raises:
         OSError: the file cannot be written.
 
-    >>> import json, os, tempfile
+    >>> import json, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "trace.json")
+    ...     path = pathlib.Path(folder) / "trace.json"
     ...     with wp.ScopedTrace(path):
     ...         x = wp.zeros(1000)
-    ...     events = json.load(open(path))["traceEvents"]
+    ...     events = json.loads(path.read_text())["traceEvents"]
     >>> [event["name"] for event in events if event["ph"] == "X"]
     ['memset']
     """

@@ -10,8 +10,9 @@ from ..values.scalars import float32, uint64
 
 
 def tile_bvh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> S:
-    """Query of a `wp.Bvh` by the whole block for the boxes that overlap a box. All threads make it, with equal
-    arguments.
+    """Query of a `wp.Bvh` by the whole block for the boxes that overlap a box.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the tree: `bvh.id`, a uint64.
@@ -41,13 +42,10 @@ def tile_bvh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32])
     """
 
 
-def bvh_query_aabb_tiled(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> S:
-    """Earlier name of `wp.tile_bvh_query_aabb`."""
-
-
 def tile_bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32]) -> S:
-    """Query of a `wp.Bvh` by the whole block for the boxes that a ray passes through. All threads make it, with equal
-    arguments.
+    """Query of a `wp.Bvh` by the whole block for the boxes that a ray passes through.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the tree: `bvh.id`, a uint64.
@@ -76,10 +74,6 @@ def tile_bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32])
     """
 
 
-def bvh_query_ray_tiled(id: uint64, start: Vec[3, float32], dir: Vec[3, float32]) -> S:
-    """Earlier name of `wp.tile_bvh_query_ray`."""
-
-
 def tile_bvh_query_next(query: S) -> Tile:
     """Tile of the next results of a query of a tree, one for each thread of the block.
 
@@ -105,13 +99,10 @@ def tile_bvh_query_next(query: S) -> Tile:
     """
 
 
-def bvh_query_next_tiled(query: S) -> Tile:
-    """Earlier name of `wp.tile_bvh_query_next`."""
-
-
 def tile_mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> S:
-    """Query of a mesh by the whole block for the faces whose boxes overlap a box. All threads make it, with equal
-    arguments.
+    """Query of a mesh by the whole block for the faces whose boxes overlap a box.
+
+    All threads make it, with equal arguments.
 
     Args:
         id: of the mesh: `mesh.id`, a uint64.
@@ -141,10 +132,6 @@ def tile_mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]
     """
 
 
-def mesh_query_aabb_tiled(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> S:
-    """Earlier name of `wp.tile_mesh_query_aabb`."""
-
-
 def tile_mesh_query_aabb_next(query: S) -> Tile:
     """Tile of the next faces of a query of a mesh, one for each thread of the block.
 
@@ -167,10 +154,6 @@ def tile_mesh_query_aabb_next(query: S) -> Tile:
     >>> found.list()
     [0, -1]
     """
-
-
-def mesh_query_aabb_next_tiled(query: S) -> Tile:
-    """Earlier name of `wp.tile_mesh_query_aabb_next`."""
 
 
 def tile_query_valid(query: S) -> boolean:
@@ -199,3 +182,11 @@ def tile_query_valid(query: S) -> boolean:
     >>> count.list()
     [2]
     """
+
+
+# Names of earlier versions.
+bvh_query_aabb_tiled = tile_bvh_query_aabb
+bvh_query_ray_tiled = tile_bvh_query_ray
+bvh_query_next_tiled = tile_bvh_query_next
+mesh_query_aabb_tiled = tile_mesh_query_aabb
+mesh_query_aabb_next_tiled = tile_mesh_query_aabb_next
