@@ -424,7 +424,8 @@ def func(f: Callable[_P, _R]) -> Function[_P, _R]:
 def func(f: None=None, **options: Any) -> Callable[[Callable[_P, _R]], Function[_P, _R]]:
     ...
 
-def struct(cls: _C) -> _C:
+@typing.overload
+def struct(cls: _C, *, module: Any=None) -> _C:
     """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
 
     Args:
@@ -442,6 +443,10 @@ def struct(cls: _C) -> _C:
     >>> Particle(mass=1.5).mass
     1.5
     """
+
+@typing.overload
+def struct(cls: None=None, *, module: Any=None) -> Callable[[_C], _C]:
+    ...
 
 def constant(x: _R) -> _R:
     """Mark a value as a compile-time constant. Kernels capture constants by themselves; this changes nothing.
