@@ -271,9 +271,9 @@ def _numpy_value(t: Type, value: Any) -> Any:
     return [flat[i : i + t.cols] for i in range(0, len(flat), t.cols)] if isinstance(t, Mat) else flat
 
 
-def _annotations(cls: type, depth: int) -> dict[str, Any]:
+def _annotations(cls: type) -> dict[str, Any]:
     """The class's annotations; those written as strings are evaluated where the class was written."""
-    frame = sys._getframe(depth)
+    frame = sys._getframe(3)  # above `_made`, and `struct` or its decorator
     space = {**frame.f_locals, **vars(cls)}
     return {name: evaluate(a, frame.f_globals, space) for name, a in inspect.get_annotations(cls).items()}
 
@@ -299,13 +299,13 @@ def struct(cls: type | None = None, *, module: Any = None) -> Any:
     >>> Particle(mass=1.5).mass
     1.5
     """
-    return _made(cls, 3) if cls is not None else lambda given: _made(given, 3)
+    return _made(cls) if cls is not None else lambda given: _made(given)
 
 
-def _made(cls: type, depth: int) -> Any:
-    """The struct type of a class that was written in the frame so many calls above `_annotations`."""
+def _made(cls: type) -> Any:
+    """The struct type of a class that was written in the frame two calls above."""
     fields = []
-    for name, annotation in _annotations(cls, depth).items():
+    for name, annotation in _annotations(cls).items():
         try:
             fields.append((name, wc_type(annotation)))
         except TypeError as e:
