@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.nodes import Value
-from ...lang.registry import Builtin
+from ...lang.registry import Builtin, get
 from ...lang.types import F32, I32, U64, Array, FixedArray, Struct, Vec
 from ...late_bound import late
 from ..context import Context
@@ -55,7 +55,7 @@ def _next(cx: Context, a: Arguments, name: str, function: str) -> Front:
     query, goes_on = _parts(cx, a, name)
     body, shape = Body(cx.at(a.node)), (cx.session.block_dim,)
     found = body.scratch(I32, *shape)
-    body.call(_library(function), query, goes_on, found)
+    body.call(_library("next_tile_results"), query, goes_on, found, advance=get(function))
     return body.tile(found, I32, shape, shape)
 
 
@@ -76,12 +76,12 @@ def _mesh_box(cx: Context, a: Arguments) -> Front:
 
 @tile_function("tile_bvh_query_next", "bvh_query_next_tiled")
 def _bvh_next(cx: Context, a: Arguments) -> Front:
-    return _next(cx, a, _BVH, "next_tile_boxes")
+    return _next(cx, a, _BVH, "bvh_query_next")
 
 
 @tile_function("tile_mesh_query_aabb_next", "mesh_query_aabb_next_tiled")
 def _mesh_next(cx: Context, a: Arguments) -> Front:
-    return _next(cx, a, _MESH, "next_tile_faces")
+    return _next(cx, a, _MESH, "mesh_query_aabb_next")
 
 
 @tile_function("tile_query_valid")

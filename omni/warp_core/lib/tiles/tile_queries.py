@@ -2,16 +2,16 @@
 
 A query lies in shared memory, beside a flag whether it may find more. One iteration of a shared loop walks for the
 whole block. So results come in the order of a query by one thread, whatever the size of blocks. Start with
-`next_boxes`.
+`next_results`.
 """
 
 from __future__ import annotations
 
-from ...lang.generics import Array, Vec
+from ...lang.generics import Array, Constant, S, Vec
 from ...lang.registry import INTRINSICS, builtin
 from ...lang.values.scalars import float32, int32, uint64
-from ..geometry.bvh_queries import BvhQuery, bvh_query_aabb, bvh_query_next, bvh_query_ray
-from ..geometry.mesh_boxes import MeshQueryAABB, mesh_query_aabb, mesh_query_aabb_next
+from ..geometry.bvh_queries import BvhQuery, bvh_query_aabb, bvh_query_ray
+from ..geometry.mesh_boxes import MeshQueryAABB, mesh_query_aabb
 
 block_range = INTRINSICS["block_range"]
 
@@ -43,25 +43,13 @@ def begin_faces(
         query[i], goes_on[i] = mesh_query_aabb(id, low, high), 1
 
 
-@builtin(name="_tile_bvh_next")
-def next_boxes(query: Array[BvhQuery], goes_on: Array[int32], found: Array[int32]) -> None:
-    """Find the next boxes of a tree, -1 behind the last."""
+@builtin(name="_tile_query_next")
+def next_results(query: Array[S], goes_on: Array[int32], found: Array[int32], advance: Constant) -> None:
+    """Find the next boxes or faces, -1 behind the last. `advance` is the function that finds one."""
     for i in block_range(1):
         here, index, more = query[i], i, goes_on[i] != 0
         for k in range(found.shape[0]):
             if more:
-                more = bvh_query_next(here, index)
-            found[k] = index if more else -1
-        query[i], goes_on[i] = here, int32(more)
-
-
-@builtin(name="_tile_mesh_next")
-def next_faces(query: Array[MeshQueryAABB], goes_on: Array[int32], found: Array[int32]) -> None:
-    """Find the next faces of a mesh, -1 behind the last."""
-    for i in block_range(1):
-        here, index, more = query[i], i, goes_on[i] != 0
-        for k in range(found.shape[0]):
-            if more:
-                more = mesh_query_aabb_next(here, index)
+                more = advance(here, index)
             found[k] = index if more else -1
         query[i], goes_on[i] = here, int32(more)
