@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
+from sample_rates import print_rates
 
 COUNT, LAUNCHES = 2_000_000, 6
 CASES = ("3-D float32", "2-D RGBA8", "2-D float32", "2-D float32 rows", "2-D RGBA8 levels")
@@ -91,14 +92,7 @@ def main() -> None:
     ours = run(sys.executable, "omni.warp_core")
     peer = run(options.peer_python, "warp") if options.peer_python else {}
     print("million samples a CPU second, and a second of the clock")
-    for name, (cpu, clock, total) in ours.items():
-        line = f"{name:18} omni.warp_core {cpu:7.1f} {clock:7.1f}"
-        if name in peer:
-            of_peer, clock_of_peer, total_of_peer = peer[name]
-            assert abs(total - total_of_peer) < 1e-4 * COUNT, (total, total_of_peer)
-            line += f"   warp-lang {of_peer:7.1f} {clock_of_peer:7.1f}"
-            line += f"   ratio {cpu / of_peer:5.1f} {clock / clock_of_peer:5.1f}"
-        print(line)
+    print_rates(ours, peer, COUNT)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sample_rates import print_rates
 
 RADIUS, BAND = 250, 3  # voxels
 COUNT, LAUNCHES = 2_000_000, 6
@@ -96,14 +97,7 @@ def main() -> None:
         ours = run(sys.executable, "omni.warp_core", path)
         peer = run(options.peer_python, "warp", path) if options.peer_python else {}
     print("million trilinear samples a CPU second, and a second of the clock")
-    for name, (cpu, clock, total) in ours.items():
-        line = f"{name:8} omni.warp_core {cpu:7.1f} {clock:7.1f}"
-        if name in peer:
-            of_peer, clock_of_peer, total_of_peer = peer[name]
-            assert abs(total - total_of_peer) < 1e-4 * COUNT, (total, total_of_peer)
-            line += f"   warp-lang {of_peer:7.1f} {clock_of_peer:7.1f}"
-            line += f"   ratio {cpu / of_peer:5.1f} {clock / clock_of_peer:5.1f}"
-        print(line)
+    print_rates(ours, peer, COUNT)
 
 
 if __name__ == "__main__":
