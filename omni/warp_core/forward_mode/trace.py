@@ -98,8 +98,7 @@ class JvpTrace(observers.Observer):
         self.seal(f"kernel `{kernel.name}`", arrays, lambda a: covers(kernel, dim, held, a))
         with observers.OuterLevel(self):
             if self.strict and len(held) == len(kernel.params):
-                written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel).written) if w}
-                self._check_gradients(f"kernel `{kernel.name}`", held, written)
+                self._check_gradients(f"kernel `{kernel.name}`", held, _written(kernel, held))
             moves = len(held) == len(kernel.params) and any(map(self.follows, held))
             if moves:
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows, device, block_dim)
@@ -148,7 +147,8 @@ class JvpTrace(observers.Observer):
         self.seal(operation.name, [out, *inputs], operation.overwrites)
         with observers.OuterLevel(self):
             self._check_gradients(operation.name, inputs, {name: out})
-            moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
+            followed = filter(lambda term: self.follows(term[0]), terms)
+            moving = [(self.shadows.of(x), write) for x, write in followed]
             if not moving or not arrays_in(out):
                 tangent = self.shadows.of(out)
                 if tangent is not None:
@@ -163,3 +163,8 @@ class JvpTrace(observers.Observer):
                 for part in parts[1:]:
                     parts[0] += part
                 self.shadows.ensure(out)[...] = parts[0]
+
+
+def _written(kernel: Any, held: Sequence[Any]) -> dict[str, Any]:
+    """The arguments that a kernel writes, by their names."""
+    return {name: a for (name, _), a, is_written in zip(kernel.params, held, facts(kernel).written) if is_written}

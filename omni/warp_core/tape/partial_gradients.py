@@ -54,10 +54,11 @@ def _spoil(error: BaseException, steps: Sequence[Any], left: Iterator[Any], asid
     why = f"`{place.called}` at {place} raised {type(error).__name__} before it had added all terms"
     begun = steps if aside is None else _begun(error, steps, length_hint(left))
     arrays = [a for step in begun for a in step.arrays if a._grad is not None]
+    active = {layouts.identity(a._grad): a for a in arrays if a._require_element().is_active}
     with observers.NotRecording():
         for gradient, was in reversed(aside or ()):
             transfer.copy(gradient, was)
-        for a in {layouts.identity(a._grad): a for a in arrays if a._require_element().is_active}.values():
+        for a in active.values():
             transfer.fill(a._grad, _NAN * a._grad._require_element().type.size)
     whole = [a._grad if a._claim is None else a._claim.gradient for a in arrays]
     spoiled.extend(Spoiled(weakref.ref(g), why) for g in {id(g): g for g in whole}.values())

@@ -333,12 +333,13 @@ class Tape(TapeScopes, Recorder):
         Where that raises, gradients that have got a part of their terms are NaN.
         """
         paused, steps, aside = observers.NotRecording(), reversed(self.launches), None
+        gradients = [a._grad for a in written if a._grad is not None]
         try:
             with paused:
                 aside = []
                 if given is not None:
-                    aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
-                if [a for a in written if a.retain_grad]:
+                    aside = cotangents.begin(gradients, given)
+                if any(a.retain_grad for a in written):
                     retained = RetainedGradients()
                     self._run_backwards(steps, retained.note, *before)
                     retained.give_back()
