@@ -44,9 +44,9 @@ _lock = threading.RLock()
 def spoil() -> None:
     """Set the partial sums of all that `failed` to NaN, and other gradients back to what they were."""
     with _lock:
-        while failed:
-            _spoil(*failed[-1])
-            failed.pop()
+        for failure in failed[::-1]:
+            _spoil(*failure)
+            failed.remove(failure)
 
 
 def _spoil(error: BaseException, steps: Sequence[Any], left: Iterator[Any], aside: Aside | None) -> None:

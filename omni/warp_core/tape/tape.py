@@ -374,8 +374,7 @@ class Tape(TapeScopes, Recorder):
         paused, saved = observers.NotRecording(), []
         try:
             with paused:
-                gradients = {layouts.identity(g): g for g in self.gradients.values()}
-                saved = [(g, g._copied()) for g in gradients.values()]
+                saved = self._copied_gradients()
             self._propagate(arrays, written, given, look)
         except BaseException:
             paused.__exit__()
@@ -383,6 +382,11 @@ class Tape(TapeScopes, Recorder):
                 for gradient, was in saved:
                     transfer.copy_all(gradient, was)
             raise
+
+    def _copied_gradients(self) -> list[tuple[array, array]]:
+        """The gradients, each once, with copies of them."""
+        gradients = {layouts.identity(g): g for g in self.gradients.values()}
+        return [(g, g._copied()) for g in gradients.values()]
 
     def _check_leaves(self, loss: array) -> None:
         """Raise or warn if nothing but the loss has a gradient, so that none would come of going backwards."""
