@@ -5,6 +5,9 @@ for the subtracted side; of two candidates the first operand goes. The rule look
 depend on lanes, inlining order or debug checks: a use that merely tests for NaN or reports a value does not count. The
 dead multiplications are left for `dce`.
 
+A difference of two products is not fused. One of them would be rounded and the other not, so that `cross(a, a)`, the
+determinant of equal rows, and `b * b - 4 * a * c` of a double root would be the error of that rounding instead of 0.
+
 An adjoint computes values of its kernel again, where it uses them otherwise: it would round them in another way, and
 could take another branch than the launch did. So it is given the `FusionRecord` of the finished kernel, and what is a
 sum there is fused here as it was there.
@@ -162,7 +165,29 @@ class _Contraction:
             wanted = self.like.product(self.terms.of(op.results[0])[0])
             if wanted is not None:
                 return [i for i in products if self.terms.of(op.args[i])[0] == wanted]
-        return [i for i in products if self.uses.get(op.args[i]) == 1]
+        return [] if _subtracts_products(op) else [i for i in products if self.uses.get(op.args[i]) == 1]
+
+
+def _subtracts_products(op: Operation) -> bool:
+    """True if a sum or difference takes one product away from another."""
+    signs = [_sign_of_product(x) for x in op.args]
+    return None not in signs and signs[0] != (signs[1] if op.code == "add" else not signs[1])
+
+
+def _sign_of_product(x: Value) -> bool | None:
+    """True if a value is the negative of a product, as its operations say; None if it is no product."""
+    negative = False
+    while x.op is not None and x.op.code == "neg":
+        x, negative = x.op.args[0], not negative
+    if x.op is None or x.op.code != "mul":
+        return None
+    return negative ^ _is_negated(x.op.args[0]) ^ _is_negated(x.op.args[1])
+
+
+def _is_negated(x: Value) -> bool:
+    if x.is_const:
+        return not isinstance(x.const, tuple) and x.const < 0
+    return x.op is not None and x.op.code == "neg"
 
 
 def _uses(function: Function) -> dict[Value, int]:
