@@ -24,7 +24,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from types import FrameType, ModuleType, TracebackType
 
-from . import _MODULES
+from . import _MODULES, config
 from . import _SAME as _ATTRIBUTES
 
 PACKAGE = "omni.warp_core"
@@ -107,6 +107,8 @@ def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
 def install() -> None:
     """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
 
+    Sets `wp.config.unassigned = "zero"`, as such programs may rely on it.
+
     Raises:
         ImportError: another `warp` has been imported already.
 
@@ -124,6 +126,7 @@ def install() -> None:
             f"another module named {ALIAS!r} is imported already ({where}); "
             "call omni.warp_core.as_warp.install() before anything imports it"
         )
+    config.unassigned = "zero"
     sys.modules[ALIAS] = sys.modules[PACKAGE]
     sys.meta_path.insert(0, _Submodules())
 

@@ -25,6 +25,22 @@ x = wp.ones(3, dtype=float)
 wp.launch(double, dim=3, inputs=[x])
 assert x.numpy().tolist() == [2.0, 2.0, 2.0]
 """
+UNASSIGNED = """\
+import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    if i == 1:
+        y = 1.0
+    elif i == 2:
+        y = 2.0
+    x[i] = y
+
+x = wp.zeros(4, dtype=float)
+wp.launch(k, dim=4, inputs=[x])
+print(x.numpy().tolist())
+"""
 IMPORTS = {
     "as": "warp as wp",
     "plain": "warp; wp = warp",
@@ -60,6 +76,13 @@ def test_names_may_be_imported_from_warp(tmp_path):
     text = "from warp import vec3, dot\nfrom warp.utils import array_sum\nprint(dot(vec3(1.0), vec3(2.0)))"
     ran = python(*RUNNER, "-c", text, cwd=tmp_path)
     assert ran.stdout == "6.0\n", ran.stderr
+
+
+def test_locals_that_a_path_leaves_unassigned_are_zero(tmp_path):
+    (tmp_path / "script.py").write_text(UNASSIGNED)
+    ran = python(*RUNNER, "script.py", cwd=tmp_path)
+    assert ran.stdout == "[0.0, 1.0, 2.0, 0.0]\n", ran.stderr
+    assert "KernelWarning: `y` is zero here where no path has assigned it" in ran.stderr
 
 
 def test_code_and_modules_run_kernels(tmp_path):

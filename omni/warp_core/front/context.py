@@ -19,7 +19,7 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Tile, Type
+from ..lang.types import BOOL, F32, I32, Array, FixedArray, Packed, Scalar, Struct, Tile, Type
 from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
@@ -122,6 +122,9 @@ class Returned:
     node: ast.AST
 
 
+Zeroed = dict[str, tuple[Type, ast.AST]]  # locals that begin as zero: their types, and the reads that need it
+
+
 class Context:
     """Lowering of one function for given argument types."""
 
@@ -138,6 +141,7 @@ class Context:
         self.loops: list[PyLoop] = []
         self.returns: list[Returned] = []
         self.expected: tuple[Type, ...] | None = None
+        self.zeroed: Zeroed = {}
         self.memory: dict[str, Value] = {}  # of locals that are local arrays
         self.result_memories: dict[tuple[int, FixedArray], Value] = {}
         self.rolled: set[ast.For] = set()  # constant loops that run, as their copies would cost too much
@@ -380,6 +384,8 @@ class Context:
         return x
 
     def _unassigned(self, name: str, node: ast.AST, unset: Undefined | None) -> LoweringError:
+        if name in self.local_types and isinstance(self.local_types[name][0], (Scalar, Packed, Struct)):
+            self.zeroed.setdefault(name, (self.local_types[name][0], node))
         where = unset.where if unset else None
         notes = [(unset.why, where)] if unset and where else []
         if not notes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
+from .. import config
 from ..ir.nodes import Function as IrFunction
 from ..ir.nodes import Loc, Value
 from ..lang.annotations import evaluate_for, type_or_none
@@ -24,7 +25,7 @@ from ..lang.source import Source
 from ..lang.types import FixedArray, Type
 from .calls.inout_arguments import recogniser, resolver
 from .calls.overload_resolution import Match
-from .context import Context, LoweringError, Returned
+from .context import Context, LoweringError, Returned, Zeroed
 from .gradients import custom_gradient_ir
 from .gradients.adjoint_params import first_adjoint
 from .limits import check_values
@@ -152,6 +153,37 @@ class Session:
         self, name: str, source: Source, func: Any, cells: dict, m: Match, is_kernel: bool, frame_locals: Any = None
     ) -> Instance:
         """Lower a function given by its source and surroundings."""
+        lower = partial(self._lower_body, name, source, func, cells, m, is_kernel, frame_locals)
+        return lower({}) if self.quiet or config.unassigned == "error" else self._with_zeros(lower)
+
+    def _with_zeros(self, lower: Callable[[Zeroed], Instance]) -> Instance:
+        """Lower a function whose locals are zero where some path leaves them unassigned. Which these are shows when one
+        is read: the function is lowered again then.
+        """
+        zeroed: Zeroed = {}
+        restore = self.save()
+        while True:
+            known = len(zeroed)
+            try:
+                return lower(zeroed)
+            except LoweringError:
+                if len(zeroed) == known:
+                    raise
+                told = self.warnings  # those of functions that are not lowered again, too
+                restore()
+                self.warnings.update(told)
+
+    def _lower_body(
+        self,
+        name: str,
+        source: Source,
+        func: Any,
+        cells: dict,
+        m: Match,
+        is_kernel: bool,
+        frame_locals: Any,
+        zeroed: Zeroed,
+    ) -> Instance:
         tree = m.tree or source.tree()
         loc = Loc(source.filename, tree.lineno + source.offset, tree.col_offset)
         params = [Value(t, name=p) for p, t, _ in m.values]
@@ -181,6 +213,10 @@ class Session:
             cx.env[p_name] = _own(cx, x)
         for local, p in m.adjoints.items():
             cx.env[local] = first_adjoint(cx.b, given[p])
+        for local, (t, read) in zeroed.items():
+            cx.env[local] = cx.b.zero(t)
+            cx.warn(f"`{local}` is zero here where no path has assigned it: Python would raise UnboundLocalError", read)
+        cx.zeroed = zeroed
         returns = func.__annotations__.get("return")
         cx.expected = self._expected(cx, func, returns, frame_locals, tree)
         before = len(self.diagnostics)

@@ -57,6 +57,7 @@ class Options(NamedTuple):
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
     serial: bool = False  # whether threads run one after the other
     fast_math: bool = False  # whether divisions may be less exact
+    unassigned: str = "error"  # what reading a local does that some path leaves unassigned
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
     cpu_target: str | None = None  # the best instructions that the CPU may use; None for all that it has
 
@@ -103,7 +104,15 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
         note_block_dim(kernel, blocks)
     fast = bool(_told(kernel, "fast_math"))
     tiled = kernel.options.get("tiled", 0)
-    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks, tiled=tiled, fast_math=fast)
+    found = Options(
+        is_debug,
+        config.deterministic,
+        device=device.id,
+        block_dim=blocks,
+        tiled=tiled,
+        fast_math=fast,
+        unassigned=config.unassigned,
+    )
     if device.is_cpu:
         return found._replace(serial=_is_serial(kernel), cpu_target=config.cpu_target)
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
@@ -534,6 +543,7 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math", "cpu_target"):
+_COMPILED_WITH = ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math", "cpu_target")
+for _name in (*_COMPILED_WITH, "unassigned"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)

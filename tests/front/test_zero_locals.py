@@ -1,0 +1,203 @@
+"""`wp.config.unassigned = "zero"`: a local is zero where no path has assigned it, and the line that reads it warns.
+
+The judge is CPython, which runs the same functions with an assignment of zero at their beginning.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+NS = np.arange(5, dtype=np.int32)
+XS = np.array([0.5, -1.5, 2.25, 3.0, -0.75], dtype=np.float32)
+
+
+def branches(n: int, x: float):
+    if n == 0:
+        y = x
+    elif n == 1:
+        y = x + 1.0
+    return y
+
+
+def loop(n: int, x: float):
+    for j in range(n):
+        y = float(j) * x
+    return y
+
+
+def while_loop(n: int, x: float):
+    j = int(0)
+    while j < n:
+        j += 1
+        y = float(j) * x
+    return y
+
+
+def first_iteration(n: int, x: float):
+    s = float(0.0)
+    for j in range(n):
+        if j == 1:
+            y = x + s
+        else:
+            s += y + 1.0
+    return s
+
+
+def early_exit(n: int, x: float):
+    for j in range(n):
+        if j == 2:
+            break
+        y = x * float(n)
+    return y
+
+
+def walrus(n: int, x: float):
+    if n > 1 and (y := x) > 0.0:
+        n += 1
+    return y + float(n)
+
+
+def one_case(n: int, x: float):
+    match n:
+        case 1:
+            y = x
+        case 2:
+            y = -x
+    return y
+
+
+def two_locals(n: int, x: float):
+    if n > 1:
+        y = x
+    if n > 2:
+        z = y * 2.0
+    return z - y
+
+
+FUNCTIONS = [branches, loop, while_loop, first_iteration, early_exit, walrus, one_case, two_locals]
+
+
+@pytest.fixture
+def zero():
+    wp.config.unassigned = "zero"
+    yield
+    wp.config.unassigned = "error"
+
+
+def judged(f):
+    """What CPython computes where `y` and `z` begin as zero."""
+    space = {}
+    exec(inspect.getsource(f).replace("):\n", "):\n    y = z = 0.0\n", 1), space)
+    return [space[f.__name__](int(n), float(x)) for n, x in zip(NS, XS)]
+
+
+def kernel_of(f):
+    function = wp.func(f)
+
+    @wp.kernel
+    def k(n: wp.array[int], x: wp.array[float], out: wp.array[float]):
+        i = wp.tid()
+        out[i] = function(n[i], x[i])
+
+    return k
+
+
+def results(kernel):
+    out = wp.zeros(len(NS), dtype=float)
+    wp.launch(kernel, len(NS), [wp.array(NS), wp.array(XS), out])
+    return out.numpy()
+
+
+@pytest.mark.parametrize("mode", ["release", "debug"])
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_zero_where_no_path_assigns(zero, monkeypatch, f, mode):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    with pytest.warns(wp.KernelWarning, match="is zero here where no path has assigned it"):
+        found = results(kernel_of(f))
+    np.testing.assert_array_equal(found, np.array(judged(f), dtype=np.float32))
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_an_error_without_the_option(f):
+    with pytest.raises(wp.CompileError, match="unassigned"):
+        results(kernel_of(f))
+
+
+def late(n: int, x: float):
+    if n > 3:
+        y = x
+    return y
+
+
+def test_the_option_counts_for_later_launches_of_a_kernel(zero):
+    kernel = kernel_of(late)
+    with pytest.warns(wp.KernelWarning):
+        results(kernel)
+    wp.config.unassigned = "error"
+    with pytest.raises(wp.CompileError, match="unassigned"):
+        results(kernel)
+
+
+def test_each_line_is_named_once_also_in_functions_of_functions(zero):
+    inner = wp.func(branches)
+
+    def outer(n: int, x: float):
+        if n > 2:
+            z = inner(n, x)
+        return z + inner(n, x)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results(kernel_of(outer))
+    assert sorted(str(w.message).split()[0] for w in caught) == ["`y`", "`z`"]
+
+
+def test_structs_and_vectors(zero):
+    @wp.struct
+    class Part:
+        at: wp.vec3
+        mass: float
+
+    @wp.kernel
+    def k(n: int, out: wp.array[wp.vec3]):
+        if n > 0:
+            part = Part()
+            part.at = wp.vec3(1.0, 2.0, 3.0)
+            v = wp.vec3(4.0)
+        out[0] = part.at + v
+
+    for n, expected in ((0, [0.0, 0.0, 0.0]), (1, [5.0, 6.0, 7.0])):
+        out = wp.zeros(1, dtype=wp.vec3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wp.launch(k, 1, [n, out])
+        assert out.list()[0] == wp.vec3(*expected)
+
+
+def test_arrays_have_no_zero(zero):
+    @wp.kernel
+    def k(n: int, x: wp.array[float]):
+        if n > 0:
+            y = x
+        y[0] = 1.0
+
+    with pytest.raises(wp.CompileError, match="unassigned"):
+        wp.launch(k, 1, [1, wp.zeros(1, dtype=float)])
+
+
+def test_other_mistakes_are_told_as_usual(zero):
+    @wp.kernel
+    def k(n: int, x: wp.array[float]):
+        if n > 0:
+            y = 1.0
+        x[0] = y + nothing  # noqa: F821 - the mistake
+
+    with pytest.raises(wp.CompileError) as refused:
+        wp.launch(k, 1, [1, wp.zeros(1, dtype=float)])
+    assert "nothing" in str(refused.value) and "unassigned" not in str(refused.value)
