@@ -1,4 +1,4 @@
-"""Runs the text tests `*.wir` of this folder.
+"""Runs the text tests of `wir` and its folders.
 
 Comments at the top of a file say what to do, in the order given here:
 
@@ -45,7 +45,7 @@ from omni.warp_core.passes.inline import inline
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.ir.generate import same
 
-FILES = sorted((Path(__file__).parent / "wir").glob("*.wir"))
+FILES = sorted((Path(__file__).parent / "wir").rglob("*.wir"))
 
 
 def in_place(run_pass):
