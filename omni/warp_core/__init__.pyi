@@ -3751,7 +3751,8 @@ def cross(a: _Vector1, b: _Vector1) -> _Vector1:
     Returns:
         The vector at right angles to both, with the area they span as its length.
 
-    Error: one rounding for each term.
+    Error: 1.5 ULP of the sum of the magnitudes of both products of a component: each of them is rounded, and their
+        difference. `cross(a, a)` is exactly 0.
     Derivative: cross(b, g) in `a`, cross(g, a) in `b`, for the gradient g of the result.
 
     >>> wp.cross(wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0))
