@@ -41,6 +41,7 @@ _HOMES = {
     "lang.custom_gradients": "adjoint func_grad func_replay grad",
     "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
+    "lang.native_snippet": "func_native",
     "lang.kernel_module": "Module get_module",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError
@@ -116,7 +117,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native fabricarray fem compile_aot_module load_aot_module capture_save capture_load
+fabricarray fem compile_aot_module load_aot_module capture_save capture_load
 """
 
 

@@ -180,6 +180,22 @@ def test_structs_and_vectors(zero):
         assert out.list()[0] == wp.vec3(*expected)
 
 
+def test_tiles(zero):
+    @wp.kernel
+    def k(n: int, x: wp.array[float], out: wp.array[float]):
+        if n > 0:
+            t = wp.tile_load(x, shape=8)
+        wp.tile_store(out, t + t)
+
+    x = wp.array(np.arange(8, dtype=np.float32))
+    for n in (0, 1):
+        out = wp.ones(8, dtype=float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wp.launch_tiled(k, dim=[1], inputs=[n, x, out], block_dim=8)
+        np.testing.assert_array_equal(out.numpy(), 2 * n * x.numpy())
+
+
 def test_arrays_have_no_zero(zero):
     @wp.kernel
     def k(n: int, x: wp.array[float]):

@@ -94,3 +94,22 @@ def test_handles_are_ids() -> None:
     out = wp.zeros(1, dtype=wp.vec3)
     wp.launch(corner, dim=1, inputs=[wp.array([mesh.id], dtype=wp.handle), out])
     assert out.numpy().tolist() == [[0.0, 1.0, 0.0]]
+
+
+def test_the_shape_of_an_annotation_may_note_names_of_sizes():
+    a = wp.array(ndim=2, dtype=float)
+    a.shape = ("nworld", "*")
+    assert a.shape == ("nworld", "*")
+    with pytest.raises(ValueError, match="one entry for each dimension"):
+        a.shape = ("nworld",)
+
+    @wp.kernel
+    def k(x: a):
+        i, j = wp.tid()
+        x[i, j] = float(i + 10 * j)
+
+    x = wp.zeros((2, 3), dtype=float)
+    wp.launch(k, (2, 3), [x])
+    assert x.list() == [0.0, 10.0, 20.0, 1.0, 11.0, 21.0]
+    with pytest.raises(AttributeError, match="reshape"):
+        x.shape = (3, 2)

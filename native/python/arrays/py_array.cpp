@@ -66,14 +66,31 @@ nb::tuple tuple_of(const int64_t* values, int n) {
     return nb::steal<nb::tuple>(out);
 }
 
+nb::tuple shape_of(const PyArray& a) {
+    return a.declared_shape.is_valid() ? nb::borrow<nb::tuple>(a.declared_shape) : tuple_of(a.view.shape, a.ndim);
+}
+
+// Programs note in annotations what the extents stand for, such as names of sizes.
+void declare_shape(PyArray& a, nb::tuple shape) {
+    if (a.view.data != nullptr)
+        throw nb::attribute_error("the shape of an array cannot be set: write a.reshape(shape), which shows the same memory");
+    if (static_cast<int>(shape.size()) != a.ndim)
+        throw nb::value_error("shape: an annotation takes one entry for each dimension");
+    a.declared_shape = shape;
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PyArray>(self)->owner.ptr());
+    if (!nb::inst_ready(self)) return 0;
+    Py_VISIT(nb::inst_ptr<PyArray>(self)->owner.ptr());
+    Py_VISIT(nb::inst_ptr<PyArray>(self)->declared_shape.ptr());
     return 0;
 }
 
 int clear(PyObject* self) {
-    if (nb::inst_ready(self)) nb::inst_ptr<PyArray>(self)->owner.reset();
+    if (!nb::inst_ready(self)) return 0;
+    nb::inst_ptr<PyArray>(self)->owner.reset();
+    nb::inst_ptr<PyArray>(self)->declared_shape.reset();
     return 0;
 }
 
@@ -117,9 +134,7 @@ void bind_arrays(nb::module_& m) {
                 return nb::bytes(reinterpret_cast<const char*>(numbers.data()), sizeof numbers);
             },
             "What arrays have in common exactly if they show the same elements of memory in the same way.")
-        .def_prop_ro(
-            "shape", [](const PyArray& a) { return tuple_of(a.view.shape, a.ndim); },
-            "The extents, one for each dimension.")
+        .def_prop_rw("shape", &shape_of, &declare_shape, "The extents, one for each dimension.")
         .def_prop_ro(
             "strides", [](const PyArray& a) { return tuple_of(a.view.strides, a.ndim); },
             "The bytes from one element to the next, for each dimension.")

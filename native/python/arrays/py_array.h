@@ -23,6 +23,7 @@ struct PyArray : Array {
     PyObject* tensor = nullptr;          // of a descriptor: whose memory it is now, but need not stay; held by `owner`
     std::unique_ptr<int64_t[]> extents;  // as other libraries have borrowed them
     OwnGradient own_gradient;
+    nb::object declared_shape;  // the shape that a program gave to an array without memory, as a note in an annotation
 };
 
 // An array that launches take, and nothing else does: its Python object is quick to make.

@@ -20,6 +20,7 @@ from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..lang.native_snippet import NativeFunction
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import FixedArray, Type
@@ -107,6 +108,9 @@ class Session:
 
     def instance(self, cx: Context, head: Function, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function, one of the overloads of `head`, for the argument types of `m`."""
+        if isinstance(f, NativeFunction):
+            text = f"`{f.name}` is C++ text (wp.func_native), and kernels are compiled from Python only"
+            raise cx.error("unsupported", text, node, help=f"write `{f.name}` in Python with @wp.func")
         statics = tuple((n, _static_key(x)) for n, x in m.statics)
         key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()), m.tiles)
         if key in self._active:
