@@ -54,6 +54,6 @@ def test_objects_that_the_program_froze_stay_frozen():
     gc.freeze()
     frozen = gc.get_freeze_count()
     with collector.paused():
-        pass
-    assert gc.get_freeze_count() == frozen > 0
+        built = [[i] for i in range(2 * collector.MANY)]
+    assert gc.get_freeze_count() == frozen > 0 and len(built) > collector.MANY
     gc.unfreeze()

@@ -9,6 +9,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MANY = 10_000  # objects; fewer are searched in less time than it may take to count those that the program froze
+
 
 @contextmanager
 def paused() -> Iterator[None]:
@@ -24,7 +26,9 @@ def paused() -> Iterator[None]:
 
 
 def _age_all() -> None:
-    """Make all objects as old as those that survived many collections, so that the next one searches none of them."""
-    if gc.get_freeze_count() == 0:  # else the program froze objects, which unfreezing would thaw
+    """If many objects are new, make all as old as those that survived many collections, so that the next one searches
+    none of them.
+    """
+    if gc.get_count()[0] > MANY and gc.get_freeze_count() == 0:  # unfreezing would thaw what the program froze
         gc.freeze()
         gc.unfreeze()
