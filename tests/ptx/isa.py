@@ -189,15 +189,18 @@ def _funnel(left: bool, wrap: bool) -> Callable:
 
 
 def _bfe(a, at, count):
-    bits, at, count = 8 * a.dtype.itemsize, at & np.uint32(255), count & np.uint32(255)
-    found = []
-    for x, p, n in zip(*(np.ravel(v).tolist() for v in np.broadcast_arrays(a.view(RAW[bits]), at, count))):
-        signed = a.dtype.kind == "i" and n
-        sign = x >> min(p + n - 1, bits - 1) & 1 if signed else 0
-        there = max(0, min(n, bits - p))
-        y = x >> p & (1 << there) - 1 if there else 0
-        found.append(y | (((1 << bits) - 1) & ~((1 << there) - 1) if sign else 0))
-    return np.array(found, RAW[bits]).view(a.dtype)
+    bits = 8 * a.dtype.itemsize
+    raw = RAW[bits]
+    a, p, n = np.broadcast_arrays(a, at & np.uint32(255), count & np.uint32(255))
+    p, n = p.astype(np.int64), n.astype(np.int64)
+    there = np.clip(bits - p, 0, n)  # bits that the field has in the number
+    mask = np.where(there > 0, raw(-1 & (1 << bits) - 1) >> (bits - np.maximum(there, 1)).astype(raw), raw(0))
+    x = a.view(raw)
+    y = x >> np.minimum(p, bits - 1).astype(raw) & mask
+    if a.dtype.kind == "i":
+        sign = x >> np.minimum(p + n - 1, bits - 1).clip(0).astype(raw) & raw(1)
+        y = np.where((sign == 1) & (n > 0), y | ~mask, y)
+    return y.view(a.dtype)
 
 
 def _bfi(a, b, at, count):

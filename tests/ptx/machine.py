@@ -56,6 +56,7 @@ class Program:
         self.module, self.outside = module, outside
         self.slots: dict[tuple[str, str], int] = {}
         self.widths: list[int] = []
+        self.checked: set[int] = set()  # registers of which reads look whether they were written
         functions = _callees_first(module)
         named = {space: [] for space in ("param", "local", "shared", "global")}
         for v in module.variables:
@@ -228,6 +229,8 @@ class Machine:
 
     def set(self, slot: int, i: Threads, value: np.ndarray) -> None:
         self.registers[slot][i] = value
+        if slot not in self.program.checked:
+            return
         if i is ALL:
             self.defined[slot] = True
         elif self.defined[slot] is not True:
@@ -257,8 +260,13 @@ def _parts(m: Machine, space: str, at: np.ndarray, size: int, i: Threads):
         yield ALL, own.content.reshape(-1), own.find(at, size, m.rows[space][i]), own, m.ids[i]
 
 
+def _spread(values: np.ndarray, count: int) -> np.ndarray:
+    """A value for each of some threads, where one stands for all."""
+    return values if len(values) == count else np.broadcast_to(values, count)
+
+
 def load(m: Machine, i: Threads, space: str, at: np.ndarray, size: int, count: int, constant: bool) -> list[np.ndarray]:
-    at = np.broadcast_to(at, m.count(i))
+    at = _spread(at, m.count(i))
     raw = isa.RAW[8 * size]
     found = [np.empty(len(at), raw) for _ in range(count)]
     for pick, content, offset, own, ids in _parts(m, space, at, size * count, i):
@@ -274,7 +282,7 @@ def load(m: Machine, i: Threads, space: str, at: np.ndarray, size: int, count: i
 
 
 def store(m: Machine, i: Threads, space: str, at: np.ndarray, values: list[np.ndarray]) -> None:
-    at = np.broadcast_to(at, m.count(i))
+    at = _spread(at, m.count(i))
     size = values[0].dtype.itemsize
     for pick, content, offset, own, ids in _parts(m, space, at, size * len(values), i):
         for k, v in enumerate(values):
@@ -284,17 +292,17 @@ def store(m: Machine, i: Threads, space: str, at: np.ndarray, values: list[np.nd
             else:
                 own.meet(place, size, ids, "write")
                 elements(own.known.reshape(-1), v.dtype)[place // size] = ONES[size]
-            elements(content, v.dtype)[place // size] = np.broadcast_to(v, len(at))[pick]
+            elements(content, v.dtype)[place // size] = _spread(v, len(at))[pick]
 
 
 def atomic(
     m: Machine, i: Threads, space: str, at: np.ndarray, update: Callable, values: list[np.ndarray]
 ) -> np.ndarray:
     """Update memory, a thread after the other; what was there before."""
-    at = np.broadcast_to(at, m.count(i))
+    at = _spread(at, m.count(i))
     dtype = values[0].dtype
     size = dtype.itemsize
-    values = [np.broadcast_to(v, len(at)) for v in values]
+    values = [_spread(v, len(at)) for v in values]
     old = np.empty(len(at), dtype)
     for pick, content, offset, own, ids in _parts(m, space, at, size, i):
         if own is None:
@@ -339,10 +347,16 @@ _SPACES = {"global", "shared", "local", "param"}
 
 
 class _Compiler:
-    """Makes blocks of a function's instructions."""
+    """Makes blocks of a function's instructions.
+
+    The threads that run a block run all of it. So a register that it has read or written is known to be written, and
+    later reads in the block need not look. An instruction with a guard may run in some of the threads alone.
+    """
 
     def __init__(self, program: Program, f: Function):
         self.program, self.f = program, f
+        self.known: set[int] = set()  # registers that the threads have written, where the current instruction runs
+        self.used: set[int] = set()  # those of the current instruction
         for name, bits in f.registers.items():
             program.slots[f.name, name] = len(program.widths)
             program.widths.append(bits)
@@ -379,7 +393,15 @@ class _Compiler:
                 raise PtxError(f"a guard before {first.text}")
             program.blocks.append(Block([], texts, self._checked(first, lambda i: collectives.compile(self, i))))
             return
-        program.blocks.append(Block([self._checked(i, self._step) for i in code], texts, None))
+        steps = []
+        self.known = set()
+        for i in code:
+            self.used = set()
+            steps.append(self._checked(i, self._step))
+            if i.guard is None:
+                self.known |= self.used
+        self.known = set()
+        program.blocks.append(Block(steps, texts, None))
         if code[-1].opcode.startswith("call"):
             program.blocks.append(Block([self._checked(code[-1], self._fetch)], texts[-1:], None))
 
@@ -390,14 +412,15 @@ class _Compiler:
             raise PtxError(f"{type(why).__name__} {why} in {self.f.name}: {i.text}") from why
 
     def _step(self, i: Instruction) -> Step:
-        plain = self._plain(i)
         if i.guard is None:
-            return plain
+            return self._plain(i)
         negated, p = i.guard
-        slot = self.slot(p)
+        taken = self.read(p)
+        self.known.add(self.slot(p))
+        plain = self._plain(i)
 
         def guarded(m: Machine, who: Threads) -> None:
-            mask = m.get(slot, who) != negated
+            mask = taken(m, who) != negated
             if mask.all():
                 plain(m, who)
             elif mask.any():
@@ -451,6 +474,15 @@ class _Compiler:
     def slot(self, r: Reg) -> int:
         return self.program.slots[self.f.name, r.name]
 
+    def read(self, r: Reg) -> Callable:
+        """Reads a register, and looks whether it was written unless that is known."""
+        slot = self.slot(r)
+        self.used.add(slot)
+        if slot in self.known:
+            return lambda m, who: m.registers[slot][who]
+        self.program.checked.add(slot)
+        return lambda m, who: m.get(slot, who)
+
     def place(self, name: str) -> int:
         """The address of a variable in its space."""
         for owner in (f"{self.f.name}:{name}", name):
@@ -466,11 +498,11 @@ class _Compiler:
         dtype, bits = isa.DTYPES[t], WIDTHS[t]
         raw = isa.RAW[bits]
         if isinstance(o, Reg):
-            slot = self.slot(o)
+            read = self.read(o)
             if o.bits == bits:
-                return lambda m, who: m.get(slot, who).view(dtype)
+                return lambda m, who: read(m, who).view(dtype)
             if wider and o.bits > bits > 1:
-                return lambda m, who: m.get(slot, who).astype(raw).view(dtype)
+                return lambda m, who: read(m, who).astype(raw).view(dtype)
             raise PtxError(f"{o.name} has {o.bits} bits")
         if isinstance(o, Special):
             if bits != 32 or o.name not in SPECIAL:
@@ -490,6 +522,7 @@ class _Compiler:
         if not isinstance(o, Reg):
             raise PtxError("not a register")
         slot, raw, dtype = self.slot(o), isa.RAW[o.bits], isa.DTYPES[t]
+        self.used.add(slot)
         if o.bits == WIDTHS[t]:
             return lambda m, who, v: m.set(slot, who, v.view(raw))
         if not wider or o.bits < WIDTHS[t] or dtype.kind not in "iu":

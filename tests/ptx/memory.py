@@ -32,9 +32,10 @@ class Spans:
         self.end = np.array([at + n for at, n in ordered], np.uint64)
 
     def check(self, at: np.ndarray, size: int, space: str) -> None:
-        if (at % np.uint64(size)).any():
-            raise PtxError(f"an access of {size} bytes to {space} memory at {_first(at, at % np.uint64(size) != 0)}")
-        k = np.searchsorted(self.begin, at, "right").astype(np.int64) - 1
+        rest = at % np.uint64(size)
+        if rest.any():
+            raise PtxError(f"an access of {size} bytes to {space} memory at {_first(at, rest != 0)}")
+        k = self.begin.searchsorted(at, "right") - 1
         inside = (k >= 0) & (len(self.end) > 0)
         if len(self.end):
             inside &= at + np.uint64(size) <= self.end[np.maximum(k, 0)]
