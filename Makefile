@@ -198,10 +198,15 @@ extension: build  ## put the extension for Kit together, in build/exts
 docs: build  ## write what is generated from the source: reference pages, type stubs, pages of errors and nodes
 	$(BIN)/python -m tools.docs
 
-lint: build  ## check style, types and English: ruff, mypy, clang-format, tools/english.py, and the page of the studio
+# `make -j2 lint` checks types beside the rest.
+lint: lint-types lint-style  ## check style, types and English: ruff, mypy, clang-format, tools/english.py, and the page of the studio
+
+lint-types: build
+	$(BIN)/mypy
+
+lint-style: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(BIN)/python -m tools.english
 	$(BIN)/python -m tools.studio_page check
