@@ -134,7 +134,9 @@ def test_public_names_are_described(name):
 
 
 @pytest.mark.parametrize("name", [n for n, value in CALLED.items() if ">>> " in (value.__doc__ or "")])
-def test_examples_of_public_names_run(name):
+def test_examples_of_public_names_run(name, tmp_path, monkeypatch):
+    if name == "clear_kernel_cache":  # it must not clear the cache that other tests use, nor the user's
+        monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
     names = {"wp": wp, "np": np, "__name__": __name__}
     test = doctest.DocTestParser().get_doctest(CALLED[name].__doc__, names, name, None, None)
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
