@@ -156,8 +156,8 @@ def imports(path: Path) -> Iterator[Import]:
                         any(whole.with_suffix(suffix).exists() for suffix in (".py", ".pyi")) or whole.is_dir()
                     )
                     yield Import(path, child.lineno, ".".join([*base, alias.name] if is_module else base), late)
-            else:
-                inside = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            elif not isinstance(child, ast.expr):  # which holds no import
+                inside = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
                 yield from walk(child, late or inside)
 
     yield from walk(ast.parse(path.read_text()), False)
