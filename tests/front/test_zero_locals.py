@@ -196,15 +196,20 @@ def test_tiles(zero):
         np.testing.assert_array_equal(out.numpy(), 2 * n * x.numpy())
 
 
-def test_arrays_have_no_zero(zero):
+def test_arrays_are_missing(zero):
     @wp.kernel
-    def k(n: int, x: wp.array[float]):
+    def k(n: int, x: wp.array[float], out: wp.array[int]):
         if n > 0:
             y = x
-        y[0] = 1.0
+        if y:
+            out[0] = y.shape[0]
 
-    with pytest.raises(wp.CompileError, match="unassigned"):
-        wp.launch(k, 1, [1, wp.zeros(1, dtype=float)])
+    for n, expected in ((0, 7), (1, 3)):
+        out = wp.full(1, 7, dtype=int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wp.launch(k, 1, [n, wp.zeros(3, dtype=float), out])
+        assert out.list() == [expected]
 
 
 def test_other_mistakes_are_told_as_usual(zero):

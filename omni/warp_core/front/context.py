@@ -384,7 +384,7 @@ class Context:
         return x
 
     def _unassigned(self, name: str, node: ast.AST, unset: Undefined | None) -> LoweringError:
-        if name in self.local_types and isinstance(self.local_types[name][0], (Scalar, Packed, Struct, Tile)):
+        if name in self.local_types and isinstance(self.local_types[name][0], (Scalar, Packed, Struct, Tile, Array)):
             self.zeroed.setdefault(name, (self.local_types[name][0], node))
         where = unset.where if unset else None
         notes = [(unset.why, where)] if unset and where else []
