@@ -227,3 +227,40 @@ def test_an_animated_input_counts_as_animated_unless_it_has_a_source():
     loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(Log(emit=lambda text: None)))
     assert [attribute.path for attribute, _ in loaded.animated] == ["/G/plain.inputs:value", "/G/circular.inputs:value"]
     assert {node.attributes["inputs:value"].value for node in loaded.nodes()} == {2.0}
+
+
+def stock_node(layer_text):
+    """The node /G/n of type omni.graph.nodes.<type>, as it is loaded, and what is animated."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    kind, attributes = layer_text
+    layer.ImportFromString(
+        '#usda 1.0\ndef OmniGraph "G"\n{\n    def OmniGraphNode "n"\n    {\n'
+        f'        token node:type = "omni.graph.nodes.{kind}"\n        {attributes}\n    }}\n}}\n'
+    )
+    loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(Log(emit=lambda text: None)))
+    (node,) = loaded.nodes()
+    return node, [attribute.name for attribute, _ in loaded.animated]
+
+
+def test_a_token_that_says_something_is_the_value_of_an_any_attribute():
+    node, _ = stock_node(("AppendPath", 'custom token inputs:path = "/World"'))
+    assert node.attributes["inputs:path"].value == "/World"
+    assert str(node.attributes["inputs:path"].resolved) == "token"
+
+
+def test_an_empty_token_leaves_the_type_of_an_any_attribute_open():
+    node, _ = stock_node(("Multiply", 'custom token inputs:a = ""'))
+    assert node.attributes["inputs:a"].value is None and node.attributes["inputs:a"].resolved.is_any
+
+
+def test_values_of_any_attributes_may_be_animated():
+    node, animated = stock_node(("Multiply", "custom float inputs:a.timeSamples = { 1: 2, 3: 4 }"))
+    assert (node.attributes["inputs:a"].value, str(node.attributes["inputs:a"].resolved)) == (2.0, "float")
+    assert animated == ["inputs:a"]
+
+
+def test_the_type_in_the_custom_data_of_kit_wins_over_an_animation():
+    data = 'dictionary graph = { double attrValue = 5\nstring resolvedType = "double" }'
+    data = f"customData = {{ dictionary omni = {{ {data} }} }}"
+    node, animated = stock_node(("Multiply", f'custom token inputs:a = "x" (\n{data}\n)'))
+    assert (node.attributes["inputs:a"].value, animated) == (5.0, [])

@@ -314,8 +314,8 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
         _plain_property(prop, attribute, loaded)
         return
     _note_sources(prop, attribute, loaded)
-    if attribute.type.is_any:
-        _any_value(prop, attribute)
+    if attribute.type.is_any and _any_value(prop, attribute) and attribute not in loaded._sources:
+        _note_if_animated(prop, attribute, loaded)
 
 
 def _targets(prop: Usd.Relationship, attribute: Attribute, loaded: Loaded) -> None:
@@ -359,8 +359,11 @@ def _dynamic_type(prop: Usd.Attribute) -> AttributeType | None:
     return from_sdf(str(prop.GetTypeName()))
 
 
-def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
-    """Type and value of an `any` attribute: from the custom data, else as authored."""
+def _any_value(prop: Usd.Attribute, attribute: Attribute) -> bool:
+    """Set type and value of an `any` attribute: from the custom data, else as authored; False if USD holds no value.
+
+    An empty token is how a scene holds an attribute whose type is open.
+    """
     data = graph_data(prop)
     try:
         if "resolvedType" in data:
@@ -370,13 +373,16 @@ def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
                 attribute.set(coerce(to_numpy(value), kind), kind)
             else:
                 attribute.resolve(kind)
-            return
+            return False
         authored = from_sdf(str(prop.GetTypeName()))
-        value = prop.Get()
-        if authored is not None and (authored != TOKEN or attribute.node.is_compound) and value is not None:
-            attribute.set(coerce(to_numpy(value), authored), authored)
+        value = prop.Get(_FIRST)
+        if authored is None or value is None or (value == "" and authored == TOKEN and not attribute.node.is_compound):
+            return False
+        attribute.set(coerce(to_numpy(value), authored), authored)
     except (TypeNameError, ValueTypeError) as error:
         attribute.node.host.log.warning(attribute.path, str(error))
+        return False
+    return True
 
 
 def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> bool:
@@ -387,10 +393,11 @@ def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> bool:
     value = prop.Get(time)
     if value is None:
         return False
-    taken = coerce_scalar(value, attribute.type)
+    kind = attribute.resolved
+    taken = coerce_scalar(value, kind)
     if taken is None:
         try:
-            taken = _converted(value, str(prop.GetTypeName()), attribute.type)
+            taken = _converted(value, str(prop.GetTypeName()), kind)
         except ValueTypeError as error:
             attribute.node.host.log.warning(attribute.path, str(error))
             return True
@@ -431,7 +438,7 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
                     origins.setdefault(attribute, source)  # the first source counts
         if len(attribute.sources) > 1 and not attribute.type.is_execution and not attribute.gathers:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the player uses the first one")
-        if not attribute.sources and attribute.type.is_plain:
+        if not attribute.sources and (attribute.type.is_plain or attribute.type.is_any):
             _note_if_animated(stage.GetAttributeAtPath(attribute.path), attribute, loaded)
     loaded._sources.clear()
 
