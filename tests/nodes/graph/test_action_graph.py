@@ -320,6 +320,38 @@ def test_a_node_that_is_off_rests_and_its_values_stay(build):
     assert play.graph.is_disabled() and len(b.trace) == 7
 
 
+@pytest.mark.parametrize("evaluator", ["push", "dirty_push", "execution"])
+def test_what_reads_a_node_that_is_off_and_never_ran_waits_and_says_why(build, evaluator):
+    b = build(evaluator)
+    b.event()
+    data = b.node("data", lambda db: setattr(db.outputs, "x", 7.0), {}, NUMBER)
+    b.node("between", lambda db: setattr(db.outputs, "x", db.inputs.x + 1.0), NUMBER, NUMBER)
+    b.connect("data.outputs:x", "between.inputs:x")
+    reader = b.note("reader", "OnTest.outputs:done", "between.outputs:x")
+    data.set_disabled(True)
+    play = b.start()
+    play.evaluate()
+    assert b.trace == [] and reader.failed == "waits for /G/between"
+    why = "waits for /G/data.outputs:x, which inputs:x reads: that node is switched off and has not run yet"
+    assert b.host.log.warnings == [f"/G/between: {why}"] and not b.host.log.errors
+    data.set_disabled(False)
+    play.evaluate()
+    data.set_disabled(True)
+    play.evaluate()  # now it rests
+    assert b.trace == [("reader", 8.0)] * len(b.trace) and b.trace
+
+
+def test_an_output_that_the_scene_sets_is_a_value_of_a_node_that_is_off(build):
+    b = build("push")
+    data = b.node("data", lambda db: setattr(db.outputs, "x", 7.0), {}, NUMBER)
+    data.attributes["outputs:x"].set(3.0)
+    reader = b.node("reader", lambda db: setattr(db.outputs, "x", db.inputs.x + 1.0), NUMBER, NUMBER)
+    b.connect("data.outputs:x", "reader.inputs:x")
+    data.set_disabled(True)
+    b.start().evaluate()
+    assert reader.attributes["outputs:x"].value == 4.0 and not b.host.log.warnings
+
+
 class Reference:
     """An Action Graph as a recursive program: each node enables all of its outputs, `rounds` times in a row."""
 

@@ -187,7 +187,7 @@ class Evaluator:
         wiring = self.topology.wirings[node]
         node.failed = ""
         for source in wiring.sources:
-            if source.failed and (source, node) not in self.topology.back:
+            if (source.failed or _has_no_values(source, node)) and (source, node) not in self.topology.back:
                 node.failed = f"waits for {source.path}"
                 return False
         node.ran, node.requested, was_latent = True, False, node.latent
@@ -218,6 +218,19 @@ class Evaluator:
             return False
         node.succeeded()
         return True
+
+
+def _has_no_values(source: Node, reader: Node) -> bool:
+    """True if `source` is switched off and never ran, so that an output which `reader` takes has no value: warn."""
+    if source.ran or source.is_on:
+        return False
+    for attribute in reader.attributes.values():
+        for output in (attribute.feed, *attribute.others):
+            if output is not None and output.node is source and output.port == "outputs" and not output.version:
+                off = "is switched off and has not run yet"
+                reader.warn(f"waits for {output.path}, which {attribute.name} reads: that node {off}")
+                return True
+    return False
 
 
 def _age(node: Node) -> int:
