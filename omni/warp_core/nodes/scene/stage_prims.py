@@ -109,6 +109,12 @@ class StagePrims:
                 attribute.SetMetadata("interpolation", interpolation)
         self._later(lambda output: output.declare(path, name, kind.sdf, False, interpolation))
 
+    def interpolate(self, path: str, name: str, sdf: str, interpolation: str) -> None:
+        """Say how the values of an attribute go with the elements of its prim. Raises GraphError."""
+        with Usd.EditContext(self.stage, self.stage.GetSessionLayer()), _usd_errors(f"{path}.{name}"):
+            self.stage.GetPrimAtPath(path).GetAttribute(name).SetMetadata("interpolation", interpolation)
+        self._later(lambda output: output.declare(path, name, sdf, False, interpolation))
+
     def relate(self, path: str, name: str, targets: Sequence[str]) -> None:
         """Let a relationship of a prim have these targets. Raises GraphError."""
         self._require_place(path)

@@ -23,6 +23,7 @@ from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter
 from ..values.bundles import indices_of
 from . import topology_check
+from .interpolation_check import InterpolationCheck
 from .stage_prims import StagePrims
 
 Key = tuple[str, str]
@@ -75,6 +76,7 @@ class StageStore:
         self._told: set[Key] = set()
         self._looped: set[Key] = set()
         self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
+        self._interpolation = InterpolationCheck(self._now_or_none, self._interpolate, log.warning)
         self._changes: Counter[str] = Counter()  # writes to each prim
         self.has_equal = False  # True once a node would have written what is there already
         self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
@@ -331,6 +333,9 @@ class StageStore:
 
     def flush(self, output: SampleLayer) -> None:
         """Give what was written in this frame to the output."""
+        for path, name in self._dirty:
+            if self._interpolation.concerns(name):
+                self._interpolation.check(self.stage.GetPrimAtPath(path), name)
         self.prims.flush(output, self.frame)
         for key in self._dirty:
             written = self._written[key]
@@ -348,6 +353,9 @@ class StageStore:
             if self.stage.GetPrimAtPath(path).IsA(UsdGeom.Mesh):
                 self._topology.check(path)
         self._dirty.clear()
+
+    def _interpolate(self, path: str, name: str, interpolation: str) -> None:
+        self.prims.interpolate(path, name, self._written[path, name].sdf, interpolation)
 
     def _now_or_none(self, path: str, name: str) -> Value:
         try:
