@@ -5,6 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from omni.warp_core import cli
@@ -152,6 +153,41 @@ def test_a_plain_folder_is_a_package(tmp_path, monkeypatch):
     (spec,) = node_folders.add_folder(registry, folder, pytest.fail)
     assert spec.name == "more nodes.One"
     assert registry.find("more nodes.One") is not None
+
+
+RESOLVING = """
+import omni.graph.core as og
+
+class OgnTwice:
+    @staticmethod
+    def on_connection_type_resolve(node):
+        given, made = node.get_attribute("inputs:x"), node.get_attribute("outputs:x")
+        kind = given.get_resolved_type()
+        if kind.base_type == og.BaseDataType.UNKNOWN:
+            made.set_resolved_type(og.Type(og.BaseDataType.UNKNOWN))
+        else:
+            made.set_resolved_type(og.Type(kind.base_type, kind.tuple_count, kind.array_depth, kind.role))
+
+    @staticmethod
+    def compute(db):
+        db.outputs.x = db.inputs.x.value * 2
+        return True
+"""
+
+
+@pytest.mark.parametrize(
+    "kind, value", [("pointf[3][]", [[1, 2, 3]]), ("double", 2.5), ("matrixd[2]", [[1, 2], [3, 4]])]
+)
+def test_a_hook_as_written_for_kit_gives_types_from_their_parts(tmp_path, capsys, kind, value):
+    given, expected = ({"type": kind, "value": v} for v in (value, (2 * np.array(value)).tolist()))
+    ports = {port: {"x": {"type": "any", "description": "x"}} for port in ("inputs", "outputs")}
+    body = {"version": 1, "description": "Doubles.", "language": "Python", **ports}
+    body["tests"] = [{"inputs:x": given, "outputs:x": expected}]
+    folder = tmp_path / f"hooks_{kind.partition('[')[0]}"
+    folder.mkdir()
+    (folder / "OgnTwice.ogn").write_text(json.dumps({"Twice": body}))
+    (folder / "OgnTwice.py").write_text(RESOLVING)
+    assert cli.main(["ogn", "test", str(folder)]) == 0, capsys.readouterr()
 
 
 def test_the_command_runs_the_tests_of_nodes(extension, capsys):

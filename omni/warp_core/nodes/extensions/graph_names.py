@@ -12,8 +12,9 @@ from typing import Any
 
 from ..graph.database import DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH, Database
 from ..graph.node_graph import Attribute, Graph, GraphError, Node
-from ..values.attribute_types import BASES, MATRICES, AttributeType, from_sdf, parse
+from ..values.attribute_types import BASES, AttributeType, from_sdf, parse
 from ..values.attribute_values import coerce
+from ..values.kit_types import AttributeRole, BaseDataType
 from .node_class import Context
 
 
@@ -27,17 +28,6 @@ class ExecutionAttributeState(IntEnum):
     LATENT_FINISH = LATENT_FINISH
 
 
-BaseDataType = Enum(
-    "BaseDataType",
-    "UNKNOWN BOOL UCHAR INT UINT INT64 UINT64 HALF FLOAT DOUBLE TOKEN RELATIONSHIP ASSET PRIM CONNECTION",
-    start=0,
-)
-AttributeRole = Enum(
-    "AttributeRole",
-    "NONE VECTOR NORMAL POSITION COLOR TEXCOORD QUATERNION TRANSFORM FRAME TIMECODE TEXT APPLIED_SCHEMA PRIM_TYPE_NAME"
-    " EXECUTION MATRIX OBJECT_ID BUNDLE PATH TARGET UNKNOWN",
-    start=0,
-)
 AttributePortType = Enum("AttributePortType", "INPUT OUTPUT STATE UNKNOWN", start=0)
 ExtendedAttributeType = Enum("ExtendedAttributeType", "REGULAR UNION ANY", start=0)
 MemoryType = Enum("MemoryType", "CPU CUDA ANY", start=0)
@@ -46,17 +36,6 @@ PORTS = {
     AttributePortType.INPUT: "inputs",  # type: ignore[attr-defined]
     AttributePortType.OUTPUT: "outputs",  # type: ignore[attr-defined]
     AttributePortType.STATE: "state",  # type: ignore[attr-defined]
-}
-_SCALARS = {
-    "bool": "BOOL",
-    "uint8": "UCHAR",
-    "int32": "INT",
-    "uint32": "UINT",
-    "int64": "INT64",
-    "uint64": "UINT64",
-    "float16": "HALF",
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
 }
 
 
@@ -92,15 +71,7 @@ class Type:
 
 def type_of(kind: AttributeType) -> Type:
     """Return a type of this host as `og.Type`."""
-    if kind.is_any:
-        return Type(BaseDataType["UNKNOWN"], 1, 0, AttributeRole["UNKNOWN"])
-    scalar = kind.info.scalar
-    base = BaseDataType[_SCALARS[scalar] if scalar else "RELATIONSHIP" if kind.is_paths else "TOKEN"]
-    depth = int(kind.is_array)
-    if kind.base in ("string", "path"):  # texts are arrays of bytes in Kit
-        base, depth = BaseDataType["UCHAR"], 1
-    count = kind.count**2 if kind.base in MATRICES else kind.count
-    return Type(base, count, depth, AttributeRole[kind.info.role.upper() or "NONE"])
+    return Type(kind.base_type, kind.tuple_count, kind.array_depth, kind.role)
 
 
 _KINDS = {

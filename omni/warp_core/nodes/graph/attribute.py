@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ogn.ogn_spec import AttributeSpec
-from ..values.attribute_types import AttributeType
+from ..values.attribute_types import AttributeType, parse
 from ..values.attribute_values import Value, converter, is_unchanged, unconverted, zero
 from ..values.bundles import merged
 from ..values.device_values import DeviceValue, known, on_cpu
@@ -134,12 +134,20 @@ class Attribute:
         """The type that the node itself gives to the attribute, whatever is connected; None if that is open."""
         return self.type if not self.type.is_any else self._resolved
 
-    def set_resolved_type(self, kind: AttributeType) -> None:
+    def set_resolved_type(self, wanted: AttributeType | Any) -> None:
         """Decide the type of an `any` or union attribute, as `on_connection_type_resolve` does in Kit.
 
-        A value that the attribute has already is converted; one that cannot be becomes the type's empty value.
-        Raises GraphError where the attribute cannot have that type.
+        `wanted` may be an `og.Type`; an unknown one leaves the type open. A value that the attribute has already is
+        converted; one that cannot be becomes the type's empty value. Raises GraphError where the attribute cannot have
+        that type.
         """
+        kind = wanted
+        if not isinstance(wanted, AttributeType):
+            name = wanted.get_ogn_type_name()
+            if name == "unknown":
+                self._resolved = None
+                return
+            kind = parse(name)
         if not self.type.is_any or kind.is_any or arriving(kind, self.type) != kind:
             raise GraphError(f"{self.name} is {type_words(self.type)}; it cannot be resolved to {kind}")
         before, self._resolved = self._resolved, kind

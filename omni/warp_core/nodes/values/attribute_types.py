@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .kit_types import SCALARS, AttributeRole, BaseDataType
+
 
 @dataclass(frozen=True)
 class Base:
@@ -149,9 +151,36 @@ class AttributeType:
         name = self.info.sdf.replace("{n}", "" if self.count == 1 else str(self.count))
         return name + ("[]" if self.is_array else "")
 
+    # The spellings of og.Type, so that nodes run in both hosts.
+
     def get_ogn_type_name(self) -> str:
-        """The name in a `.ogn` file; the spelling of `og.Type`, so that nodes run in both hosts."""
+        """The name in a `.ogn` file, as in Kit."""
         return str(self)
+
+    @property
+    def base_type(self) -> BaseDataType:
+        """What the value is made of, as in Kit: UNKNOWN as long as the type is open; texts are arrays of bytes."""
+        if self.is_any:
+            return BaseDataType["UNKNOWN"]
+        if self.base in ("string", "path"):
+            return BaseDataType["UCHAR"]
+        scalar = self.info.scalar
+        return BaseDataType[SCALARS[scalar] if scalar else "RELATIONSHIP" if self.is_paths else "TOKEN"]
+
+    @property
+    def tuple_count(self) -> int:
+        """How many numbers one element has, as in Kit: 16 for a 4 x 4 matrix."""
+        return self.count**2 if self.base in MATRICES else self.count
+
+    @property
+    def array_depth(self) -> int:
+        """1 for arrays and texts, else 0, as in Kit."""
+        return int(self.is_array or self.base in ("string", "path"))
+
+    @property
+    def role(self) -> AttributeRole:
+        """What the numbers mean, as in Kit."""
+        return AttributeRole["UNKNOWN" if self.is_any else self.info.role.upper() or "NONE"]
 
     def __str__(self) -> str:
         if self.members:
