@@ -1,10 +1,14 @@
 """Messages of the player and of the builder of graphs: they name the value, the place, and what to write instead."""
 
+import json
+
+import numpy as np
 import pytest
 from pxr import Usd
 
 import omni.warp_core as wp
 from omni.warp_core.nodes.stock import node_registry
+from omni.warp_core.nodes.values.attribute_types import from_sdf, parse
 
 DOUBLE = """
 @wp.kernel
@@ -88,3 +92,60 @@ def test_a_number_of_frames_below_zero_is_refused(stage, graph):
     cycle(graph)
     with wp.usd.play(stage, trust=True) as player, pytest.raises(ValueError, match=r"play\(-1\)"):
         player.play(-1)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2, "int"),
+        (2**40, "int64"),
+        (0.5, "double"),
+        (np.float32(0.5), "float"),
+        ((1.0, 2.0, 3.0), "double[3]"),
+        ([1, 2], "int[]"),
+        ([(1.0, 2.0), (3.0, 4.0)], "double[2][]"),
+        (np.ones((5, 3), np.float32), "float[3][]"),
+    ],
+)
+def test_a_literal_gives_its_type_to_an_open_input(stage, graph, value, kind):
+    path = graph.node("same", "omni.graph.nodes.Add", a=value, b=value)
+    with wp.usd.play(stage, trust=True) as player:
+        player.play()
+        assert not player.errors
+        assert np.array_equal(player.get(f"{path}.outputs:sum"), np.add(value, value))
+    assert from_sdf(str(stage.GetAttributeAtPath(f"{path}.inputs:a").GetTypeName())) == parse(kind)
+
+
+def test_texts_and_named_types_of_open_inputs(stage, graph):
+    path = graph.node("path", "omni.graph.nodes.AppendPath", path="/World", suffix="a")
+    both = graph.node("both", "omni.graph.nodes.BooleanAnd", a=True, b=[True, False])
+    texts = graph.node("texts", "omni.graph.nodes.ArrayReverse", array=["x", "y"])
+    points = graph.node("points", "omni.graph.nodes.Add", a=1.0)
+    graph.attribute(points, "inputs:b", "point3f[]", [(1, 2, 3)])
+    graph.set(f"{points}.inputs:b", [(4, 5, 6)])  # keeps the type
+    with wp.usd.play(stage, trust=True) as player:
+        player.play()
+        assert not player.errors
+        assert player.get(f"{path}.outputs:path") == "/World/a"
+        assert player.get(f"{both}.outputs:result").tolist() == [True, False]
+        assert player.get(f"{texts}.outputs:array") == ("y", "x")
+        assert player.get(f"{points}.outputs:sum").tolist() == [[5, 6, 7]]
+
+
+@pytest.mark.parametrize("value", [[[1, 2], [3]], [], {"a": 1}, (1,) * 5])
+def test_a_literal_without_a_type_is_refused_with_what_to_write(graph, value):
+    with pytest.raises(ValueError, match=r"the type of .* is not clear; name its type: graph.attribute\(\"/G/n\""):
+        graph.node("n", "omni.graph.nodes.Add", a=value)
+
+
+def test_a_literal_that_a_union_cannot_hold_is_refused(stage, tmp_path):
+    given = {"x": {"type": ["float", "float[3]"], "description": "x"}}
+    body = {"version": 1, "description": "x", "language": "Python", "inputs": given}
+    (tmp_path / "OgnUnion.ogn").write_text(json.dumps({"union.Node": body}))
+    (tmp_path / "OgnUnion.py").write_text(
+        "class OgnUnion:\n    @staticmethod\n    def compute(db):\n        return True\n"
+    )
+    graph = wp.nodes.GraphBuilder(stage, "/G", nodes=[str(tmp_path)])
+    assert graph.node("fits", "union.Node", x=2.5) == "/G/fits"
+    with pytest.raises(ValueError, match=r"/G/n.inputs:x \(.*float\[3\].*'x' is of type token; name its type"):
+        graph.node("n", "union.Node", x="x")

@@ -15,6 +15,7 @@ from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_usd
 from ...usd.stage import layer_file
 from ..extensions import node_folders
+from ..graph.attribute import arriving, type_words
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import NodeType
 from ..kernel.signature import Change
@@ -22,6 +23,7 @@ from ..ogn.ogn_spec import AttributeSpec, NodeSpec
 from ..stock import node_registry
 from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
+from ..values.literals import type_of_literal
 from . import kernel_attributes, kernel_presets
 from .custom_data import relationship_type
 from .misspelt_names import similar
@@ -120,6 +122,8 @@ class GraphBuilder:
     def attribute(self, node: str, name: str, kind: str, value: Any = None) -> str:
         """Add an attribute that the node type does not declare, such as a parameter of a kernel; return its path.
 
+        It also gives a type to an attribute of type `any`.
+
         Args:
             node: Path of the node.
             name: Name with its port: "inputs:x", "outputs:y" or "state:z".
@@ -141,7 +145,7 @@ class GraphBuilder:
             _create(prim, name, declared)
         path = f"{node}.{name}"
         if value is not None:
-            self.set(path, value)
+            _assign(prim, name, declared, value)
         return path
 
     def kernel(
@@ -256,20 +260,14 @@ class GraphBuilder:
     def set(self, path: str, value: Any) -> None:
         """Set an attribute of a node: a number, text, array, or a prim path or list of them for a target.
 
+        An attribute of type `any` takes the type of the value: `2` is an int, `2.0` a double, `(1.0, 2.0)` a
+        double[2], `[1.0, 2.0]` a double[], `np.float32(2)` a float. `attribute` names another type.
+
         Raises:
             ValueError: There is no such attribute, or the value does not fit its type.
         """
         prim, name, kind = self._find(path)
-        if kind.is_paths:
-            targets = [value] if isinstance(value, str) else list(value)
-            prim.CreateRelationship(name, True).SetTargets([Sdf.Path(target) for target in targets])
-            return
-        if kind.is_any:
-            raise ValueError(f"{path}: an attribute of type {kind} takes a connection")
-        try:
-            _create(prim, name, kind).Set(to_usd(coerce(value, kind), kind.sdf))
-        except ValueTypeError as error:
-            raise ValueError(f"{path} ({kind}): {error}") from None
+        _assign(prim, name, _literal_type(prim, name, kind, value) if kind.is_any else kind, value)
 
     def connect(self, source: str, target: str) -> None:
         """Connect an output, or a constant's input, to an input. An execution input may have several sources.
@@ -345,6 +343,30 @@ def _create(prim: Usd.Prim, name: str, kind: AttributeType) -> Usd.Attribute:
     if kind.is_execution:
         attribute.SetCustomDataByKey("isExecution", True)
     return attribute
+
+
+def _assign(prim: Usd.Prim, name: str, kind: AttributeType, value: Any) -> None:
+    """Set an attribute or a relationship of a node. Raises ValueError."""
+    if kind.is_paths:
+        targets = [value] if isinstance(value, str) else list(value)
+        prim.CreateRelationship(name, True).SetTargets([Sdf.Path(target) for target in targets])
+        return
+    try:
+        _create(prim, name, kind).Set(to_usd(coerce(value, kind), kind.sdf))
+    except ValueTypeError as error:
+        raise ValueError(f"{prim.GetPath()}.{name} ({kind}): {error}") from None
+
+
+def _literal_type(prim: Usd.Prim, name: str, declared: AttributeType, value: Any) -> AttributeType:
+    """Return the type for a value of an attribute whose type is open: what it has, else that of the value."""
+    authored = prim.GetAttribute(name)
+    held = from_sdf(str(authored.GetTypeName())) if authored and authored.HasAuthoredValue() else None
+    kind = held or type_of_literal(value)
+    if kind is None or arriving(kind, declared) is None:
+        found = f"the type of {value!r} is not clear" if kind is None else f"{value!r} is of type {kind}"
+        hint = f'name its type: graph.attribute("{prim.GetPath()}", "{name}", "float[3]", value)'
+        raise ValueError(f"{prim.GetPath()}.{name} ({type_words(declared)}): {found}; {hint}")
+    return kind
 
 
 def _refuse(where: str, text: str) -> None:
