@@ -73,6 +73,8 @@ def _play(options: argparse.Namespace) -> int:
         if options.watched is not None:
             file_watch.tell(options.watched, _files_of(player, options))
         output.check_target(options.output, player.stage)
+        if options.profile:
+            _check_trace(options, output, player.stage)
         if options.remember:
             _remember(consent, player.codes)
         elif not options.trust and (missing := consent.missing(player.codes)):
@@ -114,6 +116,14 @@ def _results(outcome: Any) -> str:
     if not outcome.samples and not count:
         samples = "all that nodes wrote equals the scene"
     return ", ".join(filter(None, (samples, beside)))
+
+
+def _check_trace(options: argparse.Namespace, output: ModuleType, stage: Any) -> None:
+    """Refuse a trace that cannot be written, before anything is computed. Raises OutputError."""
+    output.require_folder(options.profile)
+    output.require_apart(options.profile, stage)
+    if os.path.realpath(options.profile) == os.path.realpath(options.output):
+        raise output.OutputError(f"{options.profile}: is the name of the result, too; give the trace another one")
 
 
 def _write_trace(trace: Any, path: str) -> None:
@@ -484,6 +494,14 @@ def _run(options: argparse.Namespace) -> int:
         return INTERNAL
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemError as error:  # USD's bindings raise it where a signal interrupts them
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        return INTERRUPTED
+    except MemoryError:
+        more = "; let it take more: --memory GB" if getattr(options, "memory", None) else ""
+        _complain(f"memory ran out{more}")
+        return CRASHED
     except OSError as error:  # results tell their own errors: this is what we print, in a pipe or on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # there, the reader has seen enough

@@ -352,6 +352,24 @@ def test_interrupted_plays_leave_nothing(make_scene, tmp_path, number):
     assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
 
 
+def test_an_interruption_inside_of_a_binding_is_one(make_scene, run, tmp_path, monkeypatch):
+    """What Python raises where a signal arrives in a call of USD that was about to return."""
+
+    def interrupted(options):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    def broken(options):
+        raise SystemError("a bug")
+
+    arguments = ("play", make_scene(TIME), "-o", tmp_path / "out.usdc")
+    monkeypatch.setitem(cli.COMMANDS, "play", interrupted)
+    code, _, err = run(*arguments)
+    assert code == cli.INTERRUPTED and "interrupted; no result was written" in err
+    monkeypatch.setitem(cli.COMMANDS, "play", broken)
+    with pytest.raises(SystemError, match="a bug"):
+        run(*arguments)
+
+
 def test_killed_plays_leave_no_result(make_scene, run, tmp_path):
     process = start_long_play(make_scene, tmp_path)
     process.kill()

@@ -125,6 +125,29 @@ def test_a_trace_has_every_frame_and_node(make_scene, tmp_path):
     assert first["args"]["type"] == "omni.warp_core.Kernel" and first["args"]["compile_ms"] > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gone/trace.json", "there is no folder"),
+        ("scene.usda", "is part of the scene, which is never changed"),
+        ("out.usda", "is the name of the result, too"),
+    ],
+)
+def test_a_trace_that_cannot_be_written_is_refused_before_the_play(make_scene, tmp_path, name, why):
+    scene, out = make_scene(TIME), tmp_path / "out.usda"
+    before = Path(scene).read_text()
+    found = command("play", scene, "-o", out, "--profile", tmp_path / name, tmp_path=tmp_path)
+    assert found.returncode == cli_arguments.OUTPUT and why in found.stderr
+    assert not out.exists() and Path(scene).read_text() == before
+
+
+def test_a_play_that_has_no_memory_to_begin_says_so(make_scene, tmp_path):
+    scene = make_scene(TIME)
+    found = command("play", scene, "-o", tmp_path / "out.usda", "--memory", "0.01", tmp_path=tmp_path)
+    assert found.returncode == cli_arguments.CRASHED
+    assert found.stderr == "error: memory ran out; let it take more: --memory GB\n"
+
+
 @contextlib.contextmanager
 def watching(scene, out):
     """Watch a scene. Gives a function that waits for a line, and the lines so far."""

@@ -29,6 +29,11 @@ class OutputError(Exception):
 def check_target(path: str, stage: Usd.Stage) -> None:
     """Refuse a target that cannot work, before anything is computed. Raises OutputError."""
     require_writable(path)
+    require_apart(path, stage)
+
+
+def require_apart(path: str, stage: Usd.Stage) -> None:
+    """Raise OutputError for a file that the stage consists of."""
     real = os.path.realpath(path)
     for layer in stage.GetUsedLayers():
         if layer_file(layer) and os.path.realpath(layer_file(layer)) == real:
@@ -39,6 +44,13 @@ def require_writable(path: str) -> None:
     """Raise OutputError for a file that USD cannot write: by its name, or by its folder."""
     if os.path.splitext(path)[1].lower() not in FORMATS:
         raise OutputError(f"{path}: the name of the result must end in .usdc, .usda or .usd")
+    folder = require_folder(path)
+    if not _is_utf8(folder):
+        raise OutputError(f"{path}: USD writes only to folders whose path is text in UTF-8; choose another one")
+
+
+def require_folder(path: str) -> str:
+    """Return the folder of a file that is to be written. Raises OutputError where none can be written there."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise OutputError(f"{path}: there is no folder {folder}")
@@ -46,8 +58,7 @@ def require_writable(path: str) -> None:
         raise OutputError(f"{path}: is a folder")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{path}: the folder {folder} cannot be written to")
-    if not _is_utf8(folder):
-        raise OutputError(f"{path}: USD writes only to folders whose path is text in UTF-8; choose another one")
+    return folder
 
 
 def _is_utf8(path: str) -> bool:
