@@ -140,3 +140,9 @@ def test_inputs_stay_as_they_are(name):
     outputs = compute(name, **{key: value for key, value in every.items() if f"inputs:{key}" in declared})
     assert outputs["array"][1].tolist() != [1, 2, 3] or name == "ArraySetIndex"
     assert given.tolist() == [1, 2, 3]
+
+
+def test_an_end_that_does_not_count_is_told():
+    bench = Bench("ArraySlice", array=("int[]", [1, 2, 3]), start=1, end=2)
+    assert bench.run()["array"][1].tolist() == [2, 3]
+    assert "inputs:end has no effect" in bench.node.host.log.warnings[0]

@@ -119,3 +119,26 @@ def test_a_long_text_is_cut(stage, capsys):
         player.play()
         assert not player.errors
     assert capsys.readouterr().out == f"error: /G/print: {'x' * 1000}... (5000 characters)\n"
+
+
+@pytest.mark.parametrize("kind", ["nodes.GetPrimDirectionVector", "ui_nodes.GetCameraPosition"])
+def test_a_prim_counts_where_a_path_would_by_default(stage, kind):
+    """`usePath` is true by default; a scene that names a prim and no path means that prim."""
+    for name, x in (("First", 1.0), ("Second", 2.0)):
+        camera = UsdGeom.Camera.Define(stage, f"/{name}")
+        camera.AddTranslateOp().Set((x, 0, 0))
+        camera.AddRotateYOp().Set(90.0 * x)
+    graph = wp.nodes.GraphBuilder(stage, "/G")
+    graph.node("ask", f"omni.graph.{kind}", prim="/Second")
+    graph.node("path", f"omni.graph.{kind}", prim="/Second", primPath="/First")
+    graph.node("text", "omni.graph.nodes.ConstantToken")
+    graph.node("empty", f"omni.graph.{kind}", prim="/Second")
+    graph.connect("/G/text.inputs:value", "/G/empty.inputs:primPath")
+    with wp.usd.play(stage, trust=True) as player:
+        player.step()
+        output = "position" if "Camera" in kind else "forwardVector"
+        found = {name: player.get(f"/G/{name}.outputs:{output}") for name in ("ask", "path")}
+        messages = [*player.errors, *player.warnings]
+    expected = [[2, 0, 0], [1, 0, 0]] if "Camera" in kind else [[0, 0, 1], [-1, 0, 0]]
+    assert np.allclose([found["ask"], found["path"]], expected, atol=1e-6)
+    assert len(messages) == 1 and messages[0].startswith("/G/empty: ")

@@ -204,7 +204,12 @@ def _reverse(inputs: Inputs, array: Typed, elements: np.ndarray) -> np.ndarray:
 
 @_edit
 def _slice(inputs: Inputs, array: Typed, elements: np.ndarray) -> np.ndarray:
-    return elements[inputs["start"].value : None if inputs["useLength"].value else inputs["end"].value]
+    end = inputs["end"].value
+    if not inputs["useLength"].value:
+        return elements[inputs["start"].value : end]
+    if end:
+        inputs.warn("inputs:end has no effect: inputs:useLength is true, which it is by default; set it to false")
+    return elements[inputs["start"].value :]
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------
@@ -235,7 +240,7 @@ _SIZE = {"arraySize": attribute("int", "The number of elements", 1)}
 _TYPE = {"arrayType": attribute("token", "The type; auto is that of input0", "auto", f"auto,{_ARRAY_TYPES}")}
 _SPAN = {
     "start": attribute("int", "Where the part begins; negative ones count from the end", 0),
-    "end": attribute("int", "Where it ends, without that element", 0),
+    "end": attribute("int", "Where it ends, without that element, if useLength is false", 0),
     "useLength": attribute("bool", "Whether it ends where the array ends", True),
 }
 _STARTS = {"sourceStartsInTarget": attribute("int[]", "Where each source starts, and the end of the last one")}

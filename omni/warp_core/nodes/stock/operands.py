@@ -141,6 +141,10 @@ class Inputs:
             raise GraphError(f"inputs:{name} is {token!r}; it must be one of {', '.join(table)}")
         return table[token]
 
+    def warn(self, text: str) -> None:
+        """Tell something odd about the inputs, once until it changes."""
+        self._node.warn(text)
+
     def dynamic(self) -> list[Typed]:
         """The values of inputs that the node type does not declare, in the order of the numbers in their names."""
         found = [a for a in self._node.on("inputs") if a.is_dynamic() and not a.type.is_execution]

@@ -17,12 +17,18 @@ PRIM_INPUTS = {
 
 def prim_path(db: Database) -> str:
     """The path of the one prim a node works on. Raises GraphError."""
-    if db.inputs.usePath:
-        path: str = db.inputs.primPath
-        if not path:
-            raise GraphError("inputs:usePath is set but inputs:primPath is empty")
-        return path
-    return one_target(db, "prim")
+    if not goes_by_path(db):
+        return one_target(db, "prim")
+    path: str = db.inputs.primPath
+    if not path:
+        raise GraphError("inputs:usePath is true but inputs:primPath is empty; set it, or name the prim in inputs:prim")
+    return path
+
+
+def goes_by_path(db: Database) -> bool:
+    """True if primPath names the prim: with usePath, unless only prim is set, as some types have usePath by default."""
+    is_named = bool(db.inputs.primPath or db.node.get_attribute("inputs:primPath").sources)
+    return db.inputs.usePath and (is_named or not db.inputs.prim)
 
 
 def one_target(db: Database, name: str) -> str:

@@ -8,7 +8,7 @@ from ...graph.attribute import GraphError
 from ...graph.database import Database
 from ...values.wildcards import Wildcards
 from ..declaration import node_type
-from .prim_nodes import PRIM_INPUTS, one_target, prim_path
+from .prim_nodes import PRIM_INPUTS, goes_by_path, one_target, prim_path
 from .prim_readers import GRAPH_TYPES
 
 
@@ -114,7 +114,7 @@ class GetCameraPosition:
     def compute(db: Database) -> bool:
         """Read it."""
         store = db.host.store
-        path = db.inputs.primPath if db.inputs.usePath else prim_path(db)
+        path = db.inputs.primPath if goes_by_path(db) else prim_path(db)
         if not store.prims.exists(path):
             first = store.prims.first_camera()
             if first is None:
