@@ -163,10 +163,26 @@ def test_a_range_is_needed(stage):
         assert player.step() == 5
 
 
+def test_an_open_input_takes_the_type_of_what_is_set_also_after_a_rewind(stage):
+    graph = wp.nodes.GraphBuilder(stage, "/Sum")
+    graph.node("sum", "omni.graph.nodes.Add", a=1)
+    with wp.usd.play(stage, trust=True) as player:
+        player.set("/Sum/sum.inputs:b", (2.0, 3.5))
+        player.step()
+        assert player.get("/Sum/sum.outputs:sum").tolist() == [3.0, 4.5]
+        player.rewind()
+        player.step()
+        assert player.get("/Sum/sum.outputs:sum").tolist() == [3.0, 4.5] and not player.errors
+        graph.node("other", "omni.graph.nodes.Add", a=1)
+    with wp.usd.play(stage, trust=True) as player, pytest.raises(ValueError, match="no value for an attribute of type"):
+        player.set("/Sum/other.inputs:b", [[1], [2, 3]])
+
+
 BUILDS = {
     "type": (lambda g: g.node("a", "omni.graph.nodes.ReadTim"), "ReadTime"),
     "taken": (lambda g: g.node("time", "omni.graph.nodes.ReadTime"), "/G/time already"),
     "name": (lambda g: g.node("a b", "omni.graph.nodes.ReadTime"), "not a name"),
+    "further": (lambda g: g.node("a", "omni.graph.nodes.Add", input2=1), "graph.attribute.* adds one"),
     "input": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriodd=1), "framePeriod"),
     "value": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriod="x"), "framePeriod"),
     "port": (lambda g: g.attribute("/G/time", "x", "float"), "must start with"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pxr import Usd
 
+from omni.warp_core.nodes.graph.node_graph import Log
 from omni.warp_core.nodes.play.player import Player, Settings, SettingsError
 from omni.warp_core.usd.stage import StageError
 
@@ -270,7 +271,8 @@ def test_inputs_connected_in_a_ring_do_not_hang(make_scene, play):
         ("/G/tik.inputs:framePeriod", "1", "there is no node /G/tik; did you mean /G/tick"),
         ("/G/tick.inputs:framePeriot", "1", "did you mean inputs:framePeriod"),
         ("/G/w.inputs:value", "x", "double needs"),
-        ("/G/w.inputs:execIn", "1", "cannot be set"),
+        ("/G/w.inputs:execIn", "1", "is an execution attribute; set an input"),
+        ("/G/tick.outputs:frame", "1", "is an output, which its node sets; set an input"),
         ("/G/tick.inputs:onlyPlayback", "2", "true or false"),
     ],
 )
@@ -280,6 +282,24 @@ def test_set_mistakes(make_scene, name, text, words):
     with pytest.raises(SettingsError) as error:
         Player.open(scene, Settings(values=[(name, text)]))
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [("3", "int", 3), ("2.5", "double", 2.5), ("(1.5, 2)", "double[2]", [1.5, 2]), ("[1, 2]", "int[]", [1, 2])],
+)
+def test_set_gives_an_open_input_its_type(make_scene, text, kind, value):
+    scene = make_scene('def OmniGraphNode "n" {\n token node:type = "omni.graph.nodes.Negate"\n }\n')
+    player = Player.open(scene, Settings(values=[("/G/n.inputs:input", text)]))
+    attribute = player.loaded.attribute("/G/n.inputs:input")
+    assert str(attribute.resolved) == kind and np.array_equal(attribute.value, value)
+
+
+def test_set_tells_values_beyond_limits(make_scene):
+    scene = make_scene('def OmniGraphNode "n" {\n token node:type = "omni.graph.nodes.Trig"\n }\n')
+    log = Log(emit=lambda text: None)
+    Player.open(scene, Settings(values=[("/G/n.inputs:operation", "SINE")]), log)
+    assert log.warnings and log.warnings[0].startswith("/G/n: inputs:operation: 'SINE' is not among the allowed tokens")
 
 
 def test_set_goes_before_connections(make_scene, play):

@@ -34,15 +34,19 @@ from ..usd.stage import (
     unreadable,
 )
 from .extensions import node_folders
+from .graph.attribute import arriving, type_words
 from .graph.node_graph import Attribute, Host, Log, Node, Observer, Timeline
 from .graph.schedule import Schedule
 from .kernel.diagnostics import entry
 from .ogn.ogn_spec import OgnError
+from .ogn.value_limits import beyond
 from .scene import collector, consent
 from .scene.graph_loader import Loaded, load, take
 from .scene.stage_values import StageStore
 from .stock import node_registry
+from .values.attribute_types import AttributeType
 from .values.attribute_values import ValueTypeError, coerce, from_text
+from .values.literals import literal, type_of_literal
 
 MAX_FRAMES = 1_000_000
 
@@ -104,7 +108,7 @@ class Session:
         self.frame: int | None = None
         self.is_exact = True
         self._wall_before: dict[Node, float] = {}
-        self._values: dict[str, Any] = {}  # of `set`
+        self._values: dict[str, tuple[Any, AttributeType]] = {}  # of `set`
         self._texts: dict[str, str] = {}  # of `set_code`
 
     @classmethod
@@ -242,12 +246,14 @@ class Session:
         Raises:
             ValueTypeError: The value does not fit.
         """
-        value = coerce(value, attribute.resolved)
-        attribute.set(value)
+        kind = _type_for(attribute, value)
+        value = coerce(value, kind)
+        attribute.set(value, kind)
+        _tell_limits(attribute)
         self.disconnect(attribute)
         if self.schedule is not None:
             self.schedule.share(attribute)
-        self._values[attribute.path] = value
+        self._values[attribute.path] = value, kind
         self.is_exact = False
 
     def disconnect(self, attribute: Attribute) -> None:
@@ -301,10 +307,10 @@ class Session:
         for node in self.loaded.nodes():
             if node.path in self.withheld:
                 node.disabled = "its code waits for your consent"
-        for path, value in self._values.items():
+        for path, (value, kind) in self._values.items():
             attribute = self.loaded.attribute(path)
             if attribute is not None:
-                attribute.set(value)
+                attribute.set(value, kind)
                 self.disconnect(attribute)
 
     def _with_texts(self, codes: list[consent.Code]) -> list[consent.Code]:
@@ -375,11 +381,31 @@ def _override(loaded: Loaded, path: str, text: str) -> Attribute:
     attribute = loaded.attribute(path)
     if attribute is None:
         raise SettingsError(f"--set {path}: {loaded.missing(path, lambda a: not a.type.is_execution)}")
-    kind = attribute.resolved
-    if kind.is_execution or kind.is_any:
-        raise SettingsError(f"--set {path}: an attribute of type {kind} cannot be set")
+    if attribute.type.is_execution or attribute.port == "outputs":
+        what = "an execution attribute" if attribute.type.is_execution else "an output, which its node sets"
+        raise SettingsError(f"--set {path}: it is {what}; set an input, a state or a variable")
     try:
-        attribute.set(from_text(text, kind))
+        kind = _type_for(attribute, literal(text))
+        attribute.set(from_text(text, kind), kind)
     except ValueTypeError as error:
         raise SettingsError(f"--set {path}: {error}") from None
+    _tell_limits(attribute)
     return attribute
+
+
+def _type_for(attribute: Attribute, value: Any) -> AttributeType:
+    """Return the type of an attribute; one that is open takes that of the value. Raises ValueTypeError."""
+    kind = attribute.resolved
+    if not kind.is_any:
+        return kind
+    own = type_of_literal(value)
+    if own is None or arriving(own, attribute.type) is None:
+        raise ValueTypeError(f"{value!r} is no value for an attribute of type {type_words(attribute.type)}")
+    return own
+
+
+def _tell_limits(attribute: Attribute) -> None:
+    """Warn of a value beyond the limits that the node type gives, as for values of the scene."""
+    spec = attribute.spec
+    if spec is not None and spec.has_limits and (text := beyond(spec, attribute.value)):
+        attribute.node.warn(f"{attribute.name}: {text}")

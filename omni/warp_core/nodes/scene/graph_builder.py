@@ -321,8 +321,10 @@ class GraphBuilder:
         if kind is None:
             known = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or ""))
             names = {*known, *_added(prim)}
-            near = similar(name, names) or nearest(name, names)
-            raise ValueError(f"the node {node} has no attribute {name!r}" + did_you_mean(near))
+            is_numbered = name.startswith("inputs:") and name[-1].isdigit()  # one more input of a node that takes many
+            near = () if is_numbered else similar(name, names) or nearest(name, names)
+            more = f'graph.attribute("{node}", "{name}", "double") adds one that the node type does not declare'
+            raise ValueError(f"the node {node} has no attribute {name!r}" + (did_you_mean(near) or f"; {more}"))
         return prim, name, kind
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,21 @@ def type_of_literal(value: Any) -> AttributeType | None:
     if base is None or len(shape) > 1 or (shape and not (2 <= count <= 4 and base in _TUPLES)):
         return None
     return AttributeType(base, count, is_array)
+
+
+def literal(text: str) -> Any:
+    """Return what a text of the command line means: JSON, a tuple in parentheses, or the text itself.
+
+    >>> literal("2.5"), literal("(1, 2)"), literal("[[1, 2]]"), literal("/World")
+    (2.5, (1, 2), [[1, 2]], '/World')
+    """
+    plain = text.strip()
+    is_tuple = plain.startswith("(") and plain.endswith(")")
+    try:
+        value = json.loads(f"[{plain[1:-1]}]" if is_tuple else plain)
+    except (ValueError, RecursionError):
+        return text
+    return tuple(value) if is_tuple else value
 
 
 def _base(numbers: np.ndarray, value: Any) -> str | None:
