@@ -167,3 +167,14 @@ def test_kernels_run_in_the_order_of_the_text_or_of_the_list(text, listed, wante
     names = text.split() if " " in text else list(text)
     uses = inspect("".join(f"@wp.kernel\ndef {name}():\n    pass\n" for name in names))
     assert [use.name for use in chosen(uses, listed)] == (list(wanted) if wanted != "compute" else ["compute"])
+
+
+@pytest.mark.parametrize("dims", ["(2, -3)", "(0, 6)"])
+def test_sizes_that_leave_nothing_of_an_array_are_told_as_that(make_scene, play, dims):
+    code = (
+        "@wp.kernel\ndef k(x: wp.array2d[float], y: wp.array2d[float]):\n    i, j = wp.tid()\n    y[i, j] = x[i, j]\n"
+    )
+    attributes = f"custom float[] inputs:x = [1, 2, 3, 4, 5, 6]\ncustom int2 inputs:x:dims = {dims}\n"
+    result = play(make_scene(kernel(code, attributes + "custom float[] outputs:y\n"), frames="0:0"))
+    why = f"inputs:x:dims = {dims} leaves nothing of the 6 elements; its sizes must have that product"
+    assert result.log.errors == [f"/G/kernel: {why}"]

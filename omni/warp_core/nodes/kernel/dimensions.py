@@ -131,7 +131,7 @@ def _inferred(values: NodeValues, use: KernelUse) -> tuple[int, ...]:
         found = found or (_lengths(values, use) if use.threads in (1, None) else {})
         filled = {name: n for name, n in found.items() if n or values.has_source(name)}
         if found and not filled:
-            raise GraphError(empty_input(next(iter(found))))
+            raise GraphError(_without_elements(values, next(iter(found))))
         if len(set(filled.values())) != 1:
             raise GraphError(_unknown(values, use, filled))
         dims.append(next(iter(filled.values())))
@@ -143,6 +143,15 @@ def _has_length(values: NodeValues, name: str) -> bool:
     attributes = values.attributes
     is_ours = name in attributes.outputs or name in attributes.states
     return is_ours and (values.companion(name, "length") is not None or values.companion(name, "dims") is not None)
+
+
+def _without_elements(values: NodeValues, name: str) -> str:
+    """Return the error for an array without elements that should give the number of threads."""
+    dims, count = values.companion(name, "dims"), len(values.value(name))
+    if dims is None or not count:
+        return empty_input(name)
+    shown = tuple(np.asarray(dims).reshape(-1).tolist())
+    return f"inputs:{name}:dims = {shown} leaves nothing of the {count} elements; its sizes must have that product"
 
 
 def empty_input(name: str) -> str:
