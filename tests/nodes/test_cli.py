@@ -364,7 +364,7 @@ def test_an_interruption_inside_of_a_binding_is_one(make_scene, run, tmp_path, m
     arguments = ("play", make_scene(TIME), "-o", tmp_path / "out.usdc")
     monkeypatch.setitem(cli.COMMANDS, "play", interrupted)
     code, _, err = run(*arguments)
-    assert code == cli.INTERRUPTED and "interrupted; no result was written" in err
+    assert code == cli.INTERRUPTED and err.startswith("interrupted; ")
     monkeypatch.setitem(cli.COMMANDS, "play", broken)
     with pytest.raises(SystemError, match="a bug"):
         run(*arguments)
