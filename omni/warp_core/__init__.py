@@ -92,6 +92,7 @@ _HOMES = {
     "geometry.surfaces.marching_cubes": "MarchingCubes",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
+    "launches.ahead_of_time": "compile_aot_module load_aot_module",
     "launches.modules": "force_load get_module_options load_module set_module_options",
     "interop.torch": """device_from_torch device_to_torch dtype_from_torch dtype_to_torch from_torch stream_from_torch
         stream_to_torch to_torch""",
@@ -117,7 +118,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-fabricarray fem compile_aot_module load_aot_module capture_save capture_load
+fabricarray fem capture_save capture_load
 """
 
 

@@ -2739,6 +2739,8 @@ def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha
     [[7.5, 10.5], [15.5, 22.5]]
     """
 
+from .launches.ahead_of_time import compile_aot_module as compile_aot_module
+from .launches.ahead_of_time import load_aot_module as load_aot_module
 from .launches.modules import force_load as force_load
 from .launches.modules import get_module_options as get_module_options
 from .launches.modules import load_module as load_module

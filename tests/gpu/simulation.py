@@ -48,9 +48,9 @@ def install() -> None:
     wp.config.cuda_driver = str(built())
     load, request = plans.load, plans.request
 
-    def request_of_twin(kernel, options, variant):
+    def request_of_twin(kernel, options, variant, target=None):
         """Twins run the library as GPUs do: native queries read trees that meshes on GPUs do not have."""
-        wanted = request(kernel, options, variant)
+        wanted = request(kernel, options, variant, target)
         return wanted._replace(native=False) if isinstance(options, _TwinOptions) else wanted
 
     def simulated(kernel, options, variant=0):

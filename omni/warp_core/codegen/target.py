@@ -130,3 +130,9 @@ def host(best: str | None = None) -> Target:
     flags = set(cpu_fact("flags").split())
     names = [row[0] for row in _X86_LEVELS if row[1] <= flags] or ["sse4"]
     return x86(best if best in names else names[0])
+
+
+def cpu_targets() -> list[Target]:
+    """Return the targets of CPUs that this machine can compile for, the best first."""
+    own = host()
+    return [x86(row[0]) for row in _X86_LEVELS] if own.name != "generic" else [own]

@@ -12,8 +12,8 @@ from ..arrays.dlpack import named
 from ..devices.device import CPU
 from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import ScalarArrays
+from ..launches.backward_settings import deciding_setting
 from ..launches.launch import block_dim_for
-from ..tape import launch_vjp
 from . import call_signature
 from .call_signature import Parameter, Signature
 from .foreign_values import check_numbers
@@ -89,7 +89,7 @@ def jax_kernel(
     mode_of(signature, JaxModulePreloadMode, "module_preload_mode", module_preload_mode)
     defaults = CallOptions(launch_dims, output_dims, vmap_method)
     block = block_dim_for(kernel, block_dim, CPU)
-    backward = launch_vjp.deciding_setting(kernel)[1] if enable_backward is None else bool(enable_backward)
+    backward = deciding_setting(kernel)[1] if enable_backward is None else bool(enable_backward)
     return JaxKernel(kernel, signature, defaults, _Fixed(block, bool(has_side_effect), backward))
 
 

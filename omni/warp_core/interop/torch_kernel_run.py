@@ -22,6 +22,7 @@ from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import ScalarArrays, Tangent
 from ..lang.types import Array
 from ..launches import plans
+from ..launches.backward_settings import deciding_setting
 from ..launches.launch import launch
 from ..tape import launch_vjp
 from .call_signature import Shape, Signature
@@ -209,7 +210,7 @@ class KernelRun(Run):
         """The setting that decides whether the operation has a gradient, in words, and what it says."""
         if self._enable_backward is not None:
             return f"its torch_kernel was made with enable_backward={self._enable_backward}", self._enable_backward
-        return launch_vjp.deciding_setting(self.subject.kernel)
+        return deciding_setting(self.subject.kernel)
 
     def _check_enabled(self) -> None:
         why, is_enabled = self._backward

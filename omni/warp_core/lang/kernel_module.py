@@ -95,10 +95,13 @@ class Module:
     def _of_kind(self, kind: str) -> list[Any]:
         return sorted((d for d in self._definitions if d.kind == kind), key=lambda d: d.number)
 
+    def all_definitions(self) -> list[Any]:
+        """All kernels that are alive, generic ones as they are written."""
+        return self._of_kind("Kernel")
+
     def all_kernels(self) -> list[Any]:
         """All kernels that are alive; of generic ones, the instances made so far."""
-        found = self._of_kind("Kernel")
-        return [i for k in found for i in (list(k.overloads.values()) if k.is_generic else [k])]
+        return [i for k in self.all_definitions() for i in (list(k.overloads.values()) if k.is_generic else [k])]
 
     def load(self, device: Any = None, block_dim: int | None = None) -> bool:
         """Compile the kernels now rather than at their first launch.

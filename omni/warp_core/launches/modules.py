@@ -120,6 +120,11 @@ def _module(module: Any, callers: dict[str, Any]) -> Module:
         return module
     if module is None:
         return module_of(callers)
+    return named_module(module)
+
+
+def named_module(module: Any) -> Module:
+    """Return the module of a Python module or of a name. Raises ValueError for an unknown one."""
     if isinstance(module, ModuleType):
         return module_of(vars(module))
     found = known_module(module) if isinstance(module, str) else None

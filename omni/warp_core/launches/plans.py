@@ -24,7 +24,7 @@ from .. import _native, config
 from ..arrays import cuda_interface, dlpack
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
-from ..codegen.target import GpuOptions, cuda, host
+from ..codegen.target import GpuOptions, Target, cuda, host
 from ..compiler import Artifact, CompileRequest, compile, note_block_dim
 from ..devices.device import CPU, Device, device_of
 from ..dispatch.call_site import code_of
@@ -37,7 +37,7 @@ from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
 from ..logger import info
-from . import kernel_cache, kernel_errors
+from . import ahead_table, kernel_cache, kernel_errors, module_file
 from .captured_constants import Constants
 
 STRIDED, FLAT = _native.Plan.STRIDED, _native.Plan.FLAT  # bits of a variant
@@ -245,11 +245,15 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
     return kernel._plan
 
 
-def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
-    """Return the compile request for one variant of a kernel."""
-    device = device_of(options.device)
+def target_of(options: Options) -> Target:
+    """Return the machine that a launch with these options runs on."""
+    return cuda(device_of(options.device).arch) if options.device else host(options.cpu_target)
+
+
+def request(kernel: Kernel, options: Options, variant: int, target: Target | None = None) -> CompileRequest:
+    """Return the compile request for one variant of a kernel, by default for the machine that it is launched on."""
     _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
-    target = cuda(device.arch) if device.is_cuda else host(options.cpu_target)
+    target = target or target_of(options)
     return CompileRequest(
         kernel.primal,
         types=tuple(t for _, t in kernel.params),
@@ -347,10 +351,25 @@ def cached(kernel: Kernel, options: Options) -> LoadedKernel | None:
 
 
 def _known(request: CompileRequest, key: str) -> LoadedKernel | None:
-    found = _loaded.get(key) or _from_cache(request, key)
+    found = _from_file(request) or _loaded.get(key) or _from_cache(request, key)
     if found is not None:
         _loaded[key] = found
     return found
+
+
+def _from_file(request: CompileRequest) -> LoadedKernel | None:
+    """Return the code that a file compiled ahead of time has for a request."""
+    entry = ahead_table.find(request)
+    if entry is None:
+        return None
+    try:
+        entry.loaded = entry.loaded or LoadedKernel(entry.artifact)
+        return entry.loaded
+    except (_native.LoadError, module_file.DamagedModule) as why:
+        raise RuntimeError(
+            f"kernel `{request.kernel.name}`: its code in {entry.path} does not load ({why}). Compile the module "
+            "again with wp.compile_aot_module"
+        ) from None
 
 
 def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
@@ -368,7 +387,19 @@ def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
     return loaded
 
 
+def artifact_for(kernel: Kernel, options: Options, variant: int, target: Target) -> Artifact:
+    """Return the artifact of one variant of `kernel` for any machine: from the cache, or compiled now."""
+    wanted = request(kernel, options, variant, target)
+    with with_captured_constants(kernel, options):
+        key = wanted.key()
+        return kernel_cache.load(key) or _compiled(wanted, key)
+
+
 def _compile(request: CompileRequest, key: str) -> LoadedKernel:
+    return LoadedKernel(_compiled(request, key))
+
+
+def _compiled(request: CompileRequest, key: str) -> Artifact:
     start = _native.timeline.now()
     artifact = compile(request)
     _native.timeline.add(f"compile kernel {request.kernel.name}", start)
@@ -377,7 +408,7 @@ def _compile(request: CompileRequest, key: str) -> LoadedKernel:
     kernel_cache.store(key, artifact)
     stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
     _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
-    return LoadedKernel(artifact)
+    return artifact
 
 
 def _note(request: CompileRequest, what: str) -> None:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import _native, config
+from .. import _native
 from ..arrays import grad_binding, layouts
 from ..arrays.array import array
 from ..arrays.factories import zeros
@@ -32,6 +32,7 @@ from ..lang.kernel_transforms import Augmented
 from ..lang.types import Array, Struct, Type, indexed_array
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
+from ..launches.backward_settings import deciding_setting
 from . import mutation_check, partial_gradients, structures
 from .detached import BrokenChain, DependenceTracker
 from .saved import CowSpan, SavedArrays, moves
@@ -323,7 +324,7 @@ def follow(
     block_dim: int,
 ) -> BrokenChain | None:
     """Record where the gradients of a launch would end, unless the kernel has no gradient."""
-    if not _is_enabled(kernel):
+    if not deciding_setting(kernel)[1]:
         return None
     written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
     return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, written)
@@ -435,28 +436,6 @@ def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim:
     _check_enabled(kernel)
     adjoint = "shared" if _may_alias(kernel, arrays) else "distinct"
     return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
-
-
-def _is_enabled(kernel: Kernel) -> bool:
-    return deciding_setting(kernel)[1]
-
-
-def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
-    """Return the settings that can disable a kernel's gradient, highest precedence first."""
-    own = kernel.options.get("module_options") or {}
-    return {
-        "the kernel was made with enable_backward=False": kernel.enable_backward,
-        "its module_options have enable_backward=False": own.get("enable_backward"),
-        "wp.set_module_options has set enable_backward to False for its module": plans.module_option(
-            kernel, "enable_backward"
-        ),
-        "wp.config.enable_backward is False": config.enable_backward,
-    }
-
-
-def deciding_setting(kernel: Kernel) -> tuple[str, bool]:
-    """The setting that decides whether a kernel may have a gradient, in words, and what it says."""
-    return next((why, wanted) for why, wanted in _backward_settings(kernel).items() if wanted is not None)
 
 
 def _check_enabled(kernel: Kernel) -> None:
