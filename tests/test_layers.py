@@ -76,7 +76,7 @@ THIRD_PARTY = {
     "llvmlite": ("codegen/toolchain.py", "codegen/cuda/ptx.py"),
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
-        *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
+        *("arrays", "launches", "graphs", "tape", "forward_mode", "viz", "algo", "autograd"),
         *("geometry", "volumes", "textures", "interop", "usd", "render", "nodes", "studio", "cli.py"),
     ),
     "pxr": ("usd", "render", "nodes", "studio"),

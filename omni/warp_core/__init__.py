@@ -74,6 +74,7 @@ _HOMES = {
     "launches.launch": "launch launch_tiled Launch init",
     "graphs.graph": """CaptureMode Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if
         capture_launch capture_while is_conditional_graph_supported""",
+    "graphs.capture_save": "capture_load capture_load_from_bytes capture_save",
     "tape.tape": "Tape",
     "tape.checkpoint": "checkpointed",
     "forward_mode.jvp": "jvp",
@@ -118,7 +119,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-fabricarray fem capture_save capture_load
+fabricarray fem
 """
 
 

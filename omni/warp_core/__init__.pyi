@@ -2601,6 +2601,9 @@ from .graphs.graph import capture_if as capture_if
 from .graphs.graph import capture_launch as capture_launch
 from .graphs.graph import capture_while as capture_while
 from .graphs.graph import is_conditional_graph_supported as is_conditional_graph_supported
+from .graphs.capture_save import capture_load as capture_load
+from .graphs.capture_save import capture_load_from_bytes as capture_load_from_bytes
+from .graphs.capture_save import capture_save as capture_save
 from .tape.tape import Tape as Tape
 def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]], memory_budget: int | None = None, progress: builtins.bool | None = None) -> None:
     """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.

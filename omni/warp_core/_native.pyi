@@ -602,7 +602,18 @@ class Launch:
     @property
     def threads(self) -> int: ...
     @property
+    def block(self) -> bytes:
+        """The packed arguments."""
+
+    @property
+    def strided(self) -> bool:
+        """True if an array has gaps in its last dimension."""
+
+    @property
     def plan(self) -> Plan: ...
+
+def packed_launch(kernel: Any, plan: Plan, dim: int | Sequence[int], block: bytes, strided: bool, keep: Any) -> Launch:
+    """A launch whose arguments are packed already. `keep` is what they point to."""
 
 def promised(args: Sequence[Any]) -> bool:
     """Whether arrays of a launch that may write all of them lie apart, and are aligned as `GpuOptions` has it."""
@@ -646,6 +657,10 @@ class Graph:
 
     def run(self, stream: int = 0) -> None:
         """Do it all, what is a GPU's on that stream."""
+
+    @property
+    def work(self) -> list[tuple[str, str, tuple[Any, ...]]]:
+        """Kind and label of each node, and the objects that it holds."""
 
     @property
     def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:

@@ -479,6 +479,16 @@ def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
     return with_large_stack(find, kernel.subject)
 
 
+def uses_structures(kernel: Kernel) -> bool:
+    """True if a kernel finds structures, such as meshes, by their id. Raises as `compile`."""
+
+    def find() -> bool:
+        fn = _lowered(kernel.primal, kernel.transform)
+        return _stage("ir.interp.block_runner").has_any(fn, frozenset(("is_structure",)))
+
+    return with_large_stack(find, kernel.subject)
+
+
 def effects(kernel: Kernel) -> Any:
     """Return the mod/ref effects of a kernel: `ir.analysis.effects.Effects`. Raises as `compile`."""
 

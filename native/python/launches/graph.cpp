@@ -260,6 +260,16 @@ void bind_graphs(nb::module_& m) {
         .def(
             "run", [](Graph& g, uintptr_t stream) { g.run(reinterpret_cast<cuda::Stream>(stream)); },
             nb::arg("stream") = 0)
+        .def_prop_ro("work",
+                     [](const Graph& g) {
+                         nb::list out;
+                         for (const Node& node : g.nodes()) {
+                             nb::list held;
+                             for (nb::handle object : objects(node)) held.append(object);
+                             out.append(nb::make_tuple(kKinds[node.work.index()], node.label, nb::tuple(held)));
+                         }
+                         return out;
+                     })
         .def("__len__", [](const Graph& g) { return g.nodes().size(); })
         .def_prop_ro("nodes", [](const Graph& g) {
             nb::list out;

@@ -192,6 +192,20 @@ class Launch {
         set_params(values, count);
     }
 
+    // One whose arguments are packed already; `keep` is what they point to.
+    Launch(nb::object kernel, nb::object plan, nb::handle dim, const nb::bytes& block, bool strided, nb::object keep)
+        : kernel(std::move(kernel)),
+          plan_object(std::move(plan)),
+          plan_(*nb::inst_ptr<Plan>(plan_object)),
+          block_(std::max<size_t>(1, (plan_.block_size + 63) / 64)),
+          params_(plan_.params.size()),
+          packed_(std::move(keep)),
+          strided_(strided) {
+        if (block.size() != plan_.block_size) throw nb::value_error("the argument block has another size");
+        if (block.size() != 0) std::memcpy(block_.data()->bytes, block.c_str(), block.size());
+        set_dim(dim);
+    }
+
     Launch(const Launch&) = delete;
     Launch& operator=(const Launch&) = delete;
 
@@ -251,6 +265,8 @@ class Launch {
     }
 
     int64_t threads() const { return grid_.threads; }
+    nb::bytes block() const { return nb::bytes(block_.data()->bytes, plan_.block_size); }
+    bool strided() const { return strided_; }
     void announce_writes() const { plan_.announce_writes(block_.data()->bytes); }
 
     void update_node(cuda::GraphExec exec, cuda::GraphNode node) {
@@ -261,6 +277,7 @@ class Launch {
         Py_VISIT(kernel.ptr());
         Py_VISIT(plan_object.ptr());
         Py_VISIT(dim.ptr());
+        Py_VISIT(packed_.ptr());
         for (const Param& p : params_)
             if (int stop = p.pins.traverse(visit, arg)) return stop;
         for (const Pins& p : retired_)
@@ -294,6 +311,7 @@ class Launch {
     std::vector<Line> block_;
     std::vector<Param> params_;
     std::vector<Pins> retired_;
+    nb::object packed_ = nb::none();
     int running_ = 0;
     bool strided_ = false;
 };
@@ -450,10 +468,19 @@ void bind_launch(nb::module_& m) {
         .def_ro("kernel", &Launch::kernel, "The kernel.")
         .def_ro("dim", &Launch::dim, "The launch dimensions.")
         .def_prop_ro("threads", &Launch::threads, "How many threads it has.")
+        .def_prop_ro("block", &Launch::block, "The packed arguments.")
+        .def_prop_ro("strided", &Launch::strided, "Whether an array has gaps in its last dimension.")
         .def_ro("plan", &Launch::plan_object, "How native code launches the kernel.");
     m.def(
         "announce_writes", [](nb::handle_t<Launch> launch) { nb::inst_ptr<Launch>(launch)->announce_writes(); },
         nb::arg("launch"));
+    m.def(
+        "packed_launch",
+        [](nb::object kernel, nb::object plan, nb::handle dim, const nb::bytes& block, bool strided, nb::object keep) {
+            if (!nb::isinstance<Plan>(plan)) throw nb::type_error("plan must be a Plan");
+            return new Launch(std::move(kernel), std::move(plan), dim, block, strided, std::move(keep));
+        },
+        nb::arg("kernel"), nb::arg("plan"), nb::arg("dim"), nb::arg("block"), nb::arg("strided"), nb::arg("keep"));
     m.def("run_launch", [](nb::handle_t<Launch> launch) { run_launch(launch); }, nb::arg("launch"));
     m.def(
         "set_slow_launch", [](nb::object f) { return std::exchange(module().slow_launch, std::move(f)); },

@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import _native
 from ..dispatch import call_site, capture
+from ..dispatch.captured_graph import Graph
 from .device import device_of
 from .stream import Stream
 
@@ -294,7 +295,7 @@ class GpuCapture:
         return None if drop else self._graph(work)
 
     def _graph(self, work: Any) -> Any:
-        graph: Any = _native.Graph()
+        graph: Any = Graph()
         graph.device, graph.work, graph.conditional, graph.checks = self.device, work, self._conditional, self.checks
         graph.pinned = list({id(p): p for p in self.pinned}.values())
         if work is None:  # another library ends it, and has the graph

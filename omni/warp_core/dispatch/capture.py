@@ -14,9 +14,10 @@ from typing import Any
 
 from .. import _native
 from ..late_bound import late
+from .captured_graph import Graph
 
 
-class _Graphs(list[_native.Graph]):
+class _Graphs(list[Graph]):
     """The graphs of the CPU that a thread captures; the last is the innermost."""
 
     def __del__(self) -> None:
@@ -37,7 +38,7 @@ _capturing = 0  # captures of all threads
 _watchers: list[Callable[[], None]] = []
 
 
-def current() -> _native.Graph | None:
+def current() -> Graph | None:
     """The graph of the CPU that this thread captures, or None."""
     return _mine.graphs[-1] if _capturing and _mine.graphs else None
 
@@ -64,14 +65,14 @@ def active() -> bool:
     return bool(_capturing)
 
 
-def begin() -> _native.Graph:
+def begin() -> Graph:
     """Capture what this thread does from now on, in a new graph, which may be part of the one it captures already."""
-    _mine.graphs.append(_native.Graph())
+    _mine.graphs.append(Graph())
     _count(1)
     return _mine.graphs[-1]
 
 
-def end() -> _native.Graph:
+def end() -> Graph:
     """Close the innermost graph of this thread."""
     graph = _mine.graphs.pop()
     _count(-1)

@@ -16,6 +16,7 @@ from ..devices import cuda_capture
 from ..devices.device import CPU, Device, DeviceLike, get_cuda_devices, get_device
 from ..devices.stream import require_stream
 from ..dispatch import capture, observers
+from ..dispatch.captured_graph import Graph
 from ..lang.types import I32
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "capture_while",
     "is_conditional_graph_supported",
 ]
-
-Graph = _native.Graph
 
 
 class CaptureMode(IntEnum):
@@ -52,6 +51,7 @@ def capture_begin(
     stream: Any = None,
     force_module_load: bool | None = None,
     external: bool = False,
+    apic: bool = False,
     capture_mode: Any = None,
 ) -> None:
     """Capture what this thread launches, copies and fills from now on, instead of doing it.
@@ -66,6 +66,7 @@ def capture_begin(
         force_module_load: accepted; kernels are compiled and loaded when they are captured. On a GPU that takes a
             driver of version 12.3 or later, unless they have been launched before.
         external: whether another library captures the stream already, which also ends the capture and has the graph.
+        apic: whether `capture_save` may write the graph to a file, which takes a graph of the CPU.
         capture_mode: what the driver is to do about unsafe calls; by default `CaptureMode.THREAD_LOCAL`.
 
     Raises:
@@ -94,7 +95,7 @@ def capture_begin(
         mode = CaptureMode.THREAD_LOCAL if capture_mode is None else CaptureMode(capture_mode)
         cuda_capture.begin(where, stream, mode, external)
     else:
-        capture.begin()
+        capture.begin().apic = bool(apic)
 
 
 def _where(device: DeviceLike, stream: Any) -> Device:
@@ -233,11 +234,12 @@ class ScopedCapture:
         stream: Any = None,
         force_module_load: bool | None = None,
         external: bool = False,
+        apic: bool = False,
         capture_mode: Any = None,
     ):
         self.device = _where(device, stream)
         self.graph: Graph | None = None
-        self._how = stream, force_module_load, external, capture_mode
+        self._how = stream, force_module_load, external, apic, capture_mode
 
     def __enter__(self) -> ScopedCapture:
         capture_begin(self.device, *self._how)
@@ -415,7 +417,7 @@ def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> No
     Path(path).write_text("\n".join(lines), encoding="utf-8")
 
 
-def _drawn(graph: Graph, prefix: str, verbose: bool) -> Iterator[str]:
+def _drawn(graph: _native.Graph, prefix: str, verbose: bool) -> Iterator[str]:
     """The nodes of a graph in their order, those of inner graphs in boxes of their own."""
     last = None
     for i, (kind, label, inside) in enumerate(graph.nodes):

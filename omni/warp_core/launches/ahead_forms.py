@@ -46,7 +46,7 @@ def images(definition: Kernel, device: Device, target: Target, use_ptx: bool | N
                 "use_ptx=False: machine code needs NVIDIA's assembler `ptxas`, which was not found; install the wheel "
                 "nvidia-cuda-nvcc, or leave use_ptx out"
             )
-        for variant in _variants(form, options, first):
+        for variant in variants(form, options, first):
             made = plans.artifact_for(form, options, variant, target) if variant else first
             key = ahead_table.key_of(plans.request(form, options, variant, target), by_name)
             found[key] = module_file.packed(made, key)
@@ -107,7 +107,7 @@ def _gradient_forms(kernel: Kernel, options: Options, target: Target) -> Iterato
     yield kernel, adjoint._replace(exact=exact)
 
 
-def _variants(kernel: Kernel, options: Options, artifact: Artifact) -> list[int]:
+def variants(kernel: Kernel, options: Options, artifact: Artifact) -> list[int]:
     """Return the variants that launches of one form may choose, given the artifact of variant 0."""
     has_arrays = any(isinstance(leaf, Array) for _, t in kernel.params for _, leaf in [(0, t), *leaves(t)])
     adds = artifact.accumulation

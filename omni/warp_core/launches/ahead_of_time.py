@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .. import config
 from ..codegen.target import Target
+from ..compiler import Artifact
 from ..devices.device import Device
 from ..files import Unfinished, make_private, read_private
 from ..front import content_hash
@@ -238,7 +240,7 @@ def _entries(
 ) -> list[tuple[str, ahead_table.Entry]]:
     """Return the entries of a file for the table. Machine code of a GPU runs on that kind of GPU alone."""
     entries = [
-        (key, ahead_table.Entry(key, image, str(path), found.target == own.name and not use_ptx))
+        (key, ahead_table.Entry(partial(_artifact, image, key, found.target == own.name and not use_ptx), str(path)))
         for key, image in found.images.items()
     ]
     if own.is_gpu and use_ptx is False and not all(entry.artifact.machine_code for _, entry in entries):
@@ -247,3 +249,9 @@ def _entries(
             "use_ptx=True"
         )
     return entries
+
+
+def _artifact(image: bytes, key: str, uses_machine_code: bool) -> Artifact:
+    """Return the artifact of an image, without machine code for another GPU. Raises `module_file.DamagedModule`."""
+    found = module_file.unpacked(image, key)
+    return found if uses_machine_code or not found.grid else found._replace(machine_code=b"")

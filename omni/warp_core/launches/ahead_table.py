@@ -6,14 +6,13 @@ besides the kernel and its options: the build of the compiler, and the exact mac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
 from ..compiler import Artifact, CompileRequest
 from ..front import content_hash
 from ..lang.blake2 import blake2b
-from . import module_file
 
 _BY_CONTENT, _BY_NAME = "content", "name"
 
@@ -22,22 +21,19 @@ class Entry:
     """A kernel in a file: its artifact, which is read when a launch needs it, and its code once that is loaded.
 
     Args:
-        key: the key of the artifact.
-        image: its bytes in the file.
+        read: a function that returns the artifact, or raises ValueError.
         path: the file.
-        uses_machine_code: whether machine code for a GPU is used if there is some.
     """
 
-    def __init__(self, key: str, image: bytes, path: str, uses_machine_code: bool = True):
+    def __init__(self, read: Callable[[], Artifact], path: str):
         self.path = path
         self.loaded: Any = None  # a `plans.LoadedKernel`
-        self._key, self._image, self._uses_machine_code = key, image, uses_machine_code
+        self._read = read
 
     @cached_property
     def artifact(self) -> Artifact:
-        """The artifact. Raises `module_file.DamagedModule`."""
-        found = module_file.unpacked(self._image, self._key)
-        return found if self._uses_machine_code else found._replace(machine_code=b"")
+        """The artifact. Raises ValueError if the file is damaged."""
+        return self._read()
 
 
 _tables: dict[str, dict[str, dict[str, Entry]]] = {_BY_CONTENT: {}, _BY_NAME: {}}  # target -> key -> entry

@@ -37,7 +37,7 @@ from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
 from ..logger import info
-from . import ahead_table, kernel_cache, kernel_errors, module_file
+from . import ahead_table, kernel_cache, kernel_errors
 from .captured_constants import Constants
 
 STRIDED, FLAT = _native.Plan.STRIDED, _native.Plan.FLAT  # bits of a variant
@@ -365,7 +365,7 @@ def _from_file(request: CompileRequest) -> LoadedKernel | None:
     try:
         entry.loaded = entry.loaded or LoadedKernel(entry.artifact)
         return entry.loaded
-    except (_native.LoadError, module_file.DamagedModule) as why:
+    except (_native.LoadError, ValueError) as why:
         raise RuntimeError(
             f"kernel `{request.kernel.name}`: its code in {entry.path} does not load ({why}). Compile the module "
             "again with wp.compile_aot_module"
@@ -437,7 +437,7 @@ def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
     return [(at, leaf.ndim, leaf.dtype.size) for at, leaf in leaves(t) if isinstance(leaf, Array)]
 
 
-def _holds_arrays(t: Type) -> bool:
+def holds_arrays(t: Type) -> bool:
     """True if the elements of an array parameter contain arrays."""
     arrays = [leaf for _, leaf in leaves(t) if isinstance(leaf, Array)]
     return any(isinstance(inner, Array) for a in arrays for _, inner in leaves(a.dtype))
@@ -453,10 +453,10 @@ class PlanMaker:
 
     def make(self, variant: int) -> Any:
         """Return the plan, with code for a variant."""
-        loaded = load(self.kernel, self.options, variant)
+        loaded = self.load(variant)
         self.artifact = artifact = loaded.artifact
         params = [
-            _native.ParamSpec(name, t, written, _inner_arrays(t), _holds_arrays(t))
+            _native.ParamSpec(name, t, written, _inner_arrays(t), holds_arrays(t))
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)
@@ -468,6 +468,10 @@ class PlanMaker:
         self.plan.set_stores(*artifact.stores)
         self.add(variant, loaded)
         return self.plan
+
+    def load(self, variant: int) -> LoadedKernel:
+        """Return the code for a variant."""
+        return load(self.kernel, self.options, variant)
 
     def empty_plan(self, params: list[Any]) -> Any:
         """A plan without code."""
@@ -487,7 +491,7 @@ class PlanMaker:
 
     def on_missing(self, variant: int) -> None:
         """Make the code for a variant that a launch needs."""
-        self.add(variant, load(self.kernel, self.options, variant))
+        self.add(variant, self.load(variant))
 
     def add(self, variant: int, loaded: LoadedKernel) -> None:
         """Give the plan the code of a variant."""
