@@ -1,7 +1,7 @@
-"""The work in saved graphs, and where addresses are in it: packed arguments of launches, and calls of native functions.
+"""The nodes of saved graphs, with the addresses in them: packed arguments of launches, calls of native functions.
 
-The argument `at` of a function translates: to save, an address with the bytes below and above it to a place in a
-region; to load, a place to an address.
+Functions take `at`, which translates. To save, it turns an address, and how many bytes belong to it on either side,
+into a place in a region. To load, it turns a place into an address.
 """
 
 from __future__ import annotations
