@@ -659,7 +659,7 @@ class Graph:
         """Do it all, what is a GPU's on that stream."""
 
     @property
-    def work(self) -> list[tuple[str, str, tuple[Any, ...]]]:
+    def contents(self) -> list[tuple[str, str, tuple[Any, ...]]]:
         """Kind and label of each node, and the objects that it holds."""
 
     @property

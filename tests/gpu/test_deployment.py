@@ -69,3 +69,11 @@ def test_machine_code_is_there_if_it_was_asked_for(gpu, tmp_path, forbid):
     wp.compile_aot_module(waves(), device=gpu, module_dir=tmp_path, use_ptx=True)
     with pytest.raises(FileNotFoundError, match="has no machine code for"):
         wp.load_aot_module(waves(), device=gpu, module_dir=tmp_path, use_ptx=False)
+
+
+def test_graphs_of_gpus_cannot_be_saved_yet(gpu, tmp_path):
+    x = wp.zeros(3, dtype=float, device=gpu)
+    with wp.ScopedCapture(device=gpu, apic=True) as captured:
+        x.fill_(1.0)
+    with pytest.raises(RuntimeError, match=f"graphs of {gpu} cannot be saved yet"):
+        wp.capture_save(captured.graph, tmp_path / "no")

@@ -260,7 +260,7 @@ void bind_graphs(nb::module_& m) {
         .def(
             "run", [](Graph& g, uintptr_t stream) { g.run(reinterpret_cast<cuda::Stream>(stream)); },
             nb::arg("stream") = 0)
-        .def_prop_ro("work",
+        .def_prop_ro("contents",
                      [](const Graph& g) {
                          nb::list out;
                          for (const Node& node : g.nodes()) {

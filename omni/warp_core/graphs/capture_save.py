@@ -202,7 +202,7 @@ class _Writer:
         if graph is None:
             return None
         if id(graph) not in numbers:
-            nodes = [self._node(kind, label, held, found, numbers) for kind, label, held in graph.work]
+            nodes = [self._node(kind, label, held, found, numbers) for kind, label, held in graph.contents]
             numbers[id(graph)] = len(found)
             found.append(nodes)
         return numbers[id(graph)]
