@@ -7,7 +7,7 @@ import types
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.front.content_hash import digest
+from omni.warp_core.front.content_hash import digest, mentions
 
 _numbers = itertools.count()
 BASE = """
@@ -128,7 +128,7 @@ def test_builtins_are_not_imported():
 
     program = (
         "import omni.warp_core as wp, sys, tempfile, os\n"
-        "from omni.warp_core.front.content_hash import digest\n"
+        "from omni.warp_core.front.content_hash import digest, mentions\n"
         "@wp.kernel\n"
         "def k(x: wp.array(dtype=float)):\n"
         "    x[0] = wp.sin(x[0])\n"
@@ -137,3 +137,57 @@ def test_builtins_are_not_imported():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_statics_of_locals_that_are_static():
+    """The function of a static expression counts where its argument is the value of an earlier one."""
+
+    def tiled(size):
+        @wp.func
+        def total(x: wp.array[float]):
+            return wp.tile_extract(wp.tile_sum(wp.tile_load(x, shape=size)), 0)
+
+        return total
+
+    @wp.kernel
+    def k(x: wp.array[float], out: wp.array[float]):
+        SIZE = wp.static(16)
+        out[wp.tid()] = wp.static(tiled(SIZE))(x)
+
+    assert mentions(k, ("tile_load",))
+    for block in (32, 64):
+        out = wp.zeros(1, dtype=float)
+        wp.launch_tiled(k, dim=[1], inputs=[wp.ones(16, dtype=float), out], block_dim=block)
+        assert out.list() == [16.0]
+
+
+def test_statics_of_loop_indices_may_mention_anything():
+    @wp.func
+    def plain(x: float):
+        return x + 1.0
+
+    @wp.kernel
+    def k(x: wp.array[float]):
+        for i in range(2):
+            x[i] = wp.static([plain, plain][i])(x[i])
+
+    assert mentions(k, ("tile_load",), unknown=True) and not mentions(k, ("tile_load",))
+
+
+def test_the_functions_inside_of_a_python_function_count():
+    def text(inner):
+        return f"def factory(i):\n    def f():\n        return {inner}\n    return f\n"
+
+    def of(inner):
+        space = {}
+        exec(text(inner), space)
+        factory = space["factory"]
+
+        @wp.kernel
+        def k(x: wp.array[float]):
+            for i in range(2):
+                x[i] = float(wp.static(factory(i)()))
+
+        return digest(k)
+
+    assert of("i + 1") == of("i + 1") != of("i + 2")

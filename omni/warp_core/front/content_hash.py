@@ -29,6 +29,7 @@ from ..lang.values.value_classes import to_leaves
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
 _MISSING = object()
 _STATIC = "static"  # the name of what `wp.static` gives
+_UNKNOWN_STATIC = "unknown static"  # begins the part of an expression that cannot be computed here
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
 _FUNCTION = re.compile(r" = function \w+$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -76,9 +77,13 @@ def definitions(kernel: Definition) -> list[Definition]:
     return _written(kernel).definitions
 
 
-def mentions(kernel: Definition, builtins: Collection[str]) -> bool:
-    """True if the kernel, or a function that it may call, mentions one of some builtins."""
+def mentions(kernel: Definition, builtins: Collection[str], unknown: bool = False) -> bool:
+    """True if the kernel, or a function that it may call, mentions one of some builtins. `unknown` is the answer where
+    a function may come from a `wp.static` expression that cannot be computed here.
+    """
     writer = _written(kernel)
+    if unknown and any(line.startswith(_UNKNOWN_STATIC) for line in writer.parts):
+        return True
     if any(name in builtins for d in writer.definitions for name in names_of(d.func.__code__)):
         return True
     return any(line.partition(" = builtin ")[2] in builtins for line in writer.parts)
@@ -240,28 +245,39 @@ class _Writer:
         if id(f) in self._seen:
             return
         self._seen.add(id(f))
-        code = f.__code__
-        consts = [c for c in code.co_consts if not isinstance(c, CodeType)]
-        self.parts.append(f"{name} = python {code.co_code.hex()} {consts!r}")
+        self.parts.append(f"{name} = python {_code_text(f.__code__)}")
 
     def _statics(self, d: Definition) -> None:
-        """The values of `wp.static` expressions that can be computed here, and the functions they use."""
-        cells = {
+        """The values of `wp.static` expressions that can be computed here, and the functions they use.
+
+        One that uses a local can be where the local is the value of an earlier one: `n = wp.static(size)`.
+        """
+        known = {
             n: c.cell_contents for n, c in zip(d.func.__code__.co_freevars, d.func.__closure__ or ()) if _filled(c)
         }
-        for node in ast.walk(d.source.tree()):
-            if not (isinstance(node, ast.Call) and len(node.args) == 1):
-                continue
-            f = node.func
-            if (f.id if isinstance(f, ast.Name) else getattr(f, "attr", "")) != "static":
-                continue
+        names = {id(n.value): n.targets for n in ast.walk(d.source.tree()) if isinstance(n, ast.Assign)}
+        for node in sorted(filter(_is_static, ast.walk(d.source.tree())), key=lambda n: (n.lineno, n.col_offset)):
             try:
                 code = compile(ast.Expression(node.args[0]), d.source.filename, "eval")
-                found = eval(code, d.func.__globals__, cells)  # the user's own expression
+                found = eval(code, d.func.__globals__, known)  # the user's own expression
             except Exception as e:
-                self.parts.append(f"static {type(e).__name__}")
+                self.parts.append(f"{_UNKNOWN_STATIC} {type(e).__name__}")
                 continue
+            known.update((target.id, found) for target in names.get(id(node), ()) if isinstance(target, ast.Name))
             self.value(_STATIC, found, ())
+
+
+def _is_static(node: ast.AST) -> bool:
+    """True if a node calls `wp.static`, by its name."""
+    if not (isinstance(node, ast.Call) and len(node.args) == 1):
+        return False
+    return (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == "static"
+
+
+def _code_text(code: CodeType) -> str:
+    """What a function does, with the functions that are defined in it."""
+    consts = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {consts}"
 
 
 def _filled(cell: Any) -> bool:

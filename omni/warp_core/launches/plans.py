@@ -137,20 +137,20 @@ def works_on_tiles(kernel: Kernel) -> bool:
 
 def works_in_blocks(kernel: Kernel) -> bool:
     """True if the block size may change the results of a kernel."""
-    return _mentions(kernel, BLOCK_BUILTINS)
+    return _mentions(kernel, BLOCK_BUILTINS, unknown=True)
 
 
-def _mentions(kernel: Kernel, builtins: frozenset[str]) -> bool:
+def _mentions(kernel: Kernel, builtins: frozenset[str], unknown: bool = False) -> bool:
     known = _uses.setdefault(kernel, {})
     if builtins not in known:
-        known[builtins] = content_hash.mentions(kernel, builtins)
+        known[builtins] = content_hash.mentions(kernel, builtins, unknown)
     return known[builtins]
 
 
 def may_bitcast_gradients(kernel: Kernel) -> bool:
     """True if a kernel may reinterpret floating point numbers as bits, or bits as such numbers."""
     if kernel not in _take_bits:
-        _take_bits[kernel] = content_hash.mentions(kernel, ("cast",))
+        _take_bits[kernel] = content_hash.mentions(kernel, ("cast",), unknown=True)
     return _take_bits[kernel]
 
 
