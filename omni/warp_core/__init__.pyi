@@ -752,7 +752,7 @@ class array(_Array[_D]):
         data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface, which may be
             of memory on a GPU. For elements with components the trailing dimensions hold the components.
         dtype: The element type; taken from `data` if left out.
-        shape: One extent or up to four. With `data`, the shape to give it.
+        shape: One extent or up to four. With `data`, the shape to give it, in which one extent may be -1.
         strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
         ptr: The address of existing memory to use; the caller keeps it alive.
         capacity: With `ptr`, the bytes it has.

@@ -447,3 +447,21 @@ def test_other_names_are_unknown_as_ever():
         a.nump
     with pytest.raises(AttributeError, match="only CUDA arrays of numbers"):
         a.__cuda_array_interface__
+
+
+@pytest.mark.parametrize("shape, found", [((1, -1), (1, 6)), ((-1, 2), (3, 2)), (-1, (6,)), ((2, -1, 3), (2, 1, 3))])
+def test_data_fill_an_open_extent(shape, found, device):
+    numbers = np.arange(6, dtype=np.float32)
+    for data in (numbers, list(numbers), wp.array(numbers)):
+        made = wp.array(data, dtype=float, shape=shape)
+        assert made.shape == found
+        np.testing.assert_array_equal(made.numpy(), numbers.reshape(found))
+    assert wp.array(np.ones((4, 3)), dtype=wp.vec3, shape=(2, -1)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("shape", [(4, -1), (0, -1), (-1, -1), (-2, 3)])
+def test_open_extents_that_data_do_not_fill(shape):
+    with pytest.raises(ValueError, match="do not fill|must not be negative"):
+        wp.array(np.arange(6.0), dtype=float, shape=shape)
+    with pytest.raises(ValueError, match="must not be negative"):
+        wp.zeros((2, -1), dtype=float)

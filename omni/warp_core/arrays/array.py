@@ -93,7 +93,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface, which may be
             of memory on a GPU. For elements with components the trailing dimensions hold the components.
         dtype: The element type; taken from `data` if left out.
-        shape: One extent or up to four. With `data`, the shape to give it.
+        shape: One extent or up to four. With `data`, the shape to give it, in which one extent may be -1.
         strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
         ptr: The address of existing memory to use; the caller keeps it alive.
         capacity: With `ptr`, the bytes it has.
@@ -153,7 +153,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         given = [s for s in (shape, length, n) if s is not None]
         if len(given) > 1:
             raise TypeError("shape: give one of shape, length and n")
-        extents = layouts.check_shape(given[0]) if given else None
+        extents = layouts.check_shape(given[0], data is not None) if given else None
         if data is not None and ptr is not None:
             raise TypeError("data: give either data or ptr, not both")
         write: Callable[[], None] | None = None
@@ -252,7 +252,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             self._init(element, shown._address, shown.shape, shown.strides, data.owner, data.flags, device)
             self._refs = data._refs
             return None
-        self._allocate(element, source.shape if extents is None else extents, device, pinned)
+        shape = source.shape if extents is None else layouts.filled(extents, source.size)
+        self._allocate(element, shape, device, pinned)
         return partial(transfer.copy_all if source is data else transfer.upload, self, source)
 
     def _write_first(self, data: Any, write: Callable[[], None]) -> None:

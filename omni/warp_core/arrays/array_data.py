@@ -17,7 +17,7 @@ from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
 from ..late_bound import late
-from . import dlpack, keepalive
+from . import dlpack, keepalive, layouts
 from .dtypes import Element, bfloat16_bits, bfloat16_numbers, element, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
@@ -63,9 +63,7 @@ def read(data: Any, wanted: Element | None, shape: tuple[int, ...] | None = None
         numbers = bfloat16_bits(numbers)
     outer = _outer_shape(numbers.shape, wanted)
     if shape is not None:
-        if math.prod(shape) != math.prod(outer):
-            raise ValueError(f"data: {math.prod(outer)} elements of {wanted.name} do not fill shape={shape}")
-        outer = shape
+        outer = _filled(shape, math.prod(outer), wanted)
     if len(outer) > MAX_NDIM:
         raise ValueError(f"data: arrays have 1 to {MAX_NDIM} dimensions, got {len(outer)}: {outer}")
     return Data(numbers.reshape(outer + wanted.inner), wanted, outer)
@@ -198,10 +196,15 @@ def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> 
         records, refs = _pack_structs(data, wanted)
     outer = records.shape or (1,)
     if shape is not None:
-        if math.prod(shape) != records.size:
-            raise ValueError(f"data: {records.size} elements of {wanted.name} do not fill shape={shape}")
-        outer = shape
+        outer = _filled(shape, records.size, wanted)
     return Data(records.reshape(outer), wanted, outer, refs)
+
+
+def _filled(shape: tuple[int, ...], count: int, wanted: Element) -> tuple[int, ...]:
+    found = layouts.filled(shape, count)
+    if math.prod(found) != count:
+        raise ValueError(f"data: {count} elements of {wanted.name} do not fill shape={shape}")
+    return found
 
 
 def _shape_of(data: Sequence[Any]) -> tuple[int, ...]:

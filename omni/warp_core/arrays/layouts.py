@@ -28,8 +28,10 @@ def identity(a: Any) -> bytes:
     return found
 
 
-def check_shape(shape: Any) -> tuple[int, ...]:
-    """A `shape` argument (one extent or a sequence of 1 to 4) as a tuple. Raises TypeError or ValueError."""
+def check_shape(shape: Any, may_be_open: bool = False) -> tuple[int, ...]:
+    """A `shape` argument (one extent or a sequence of 1 to 4) as a tuple. One extent is -1 if it `may_be_open`: data
+    will tell it. Raises TypeError or ValueError.
+    """
     if hasattr(shape, "__index__"):
         shape = (shape,)
     try:
@@ -39,7 +41,7 @@ def check_shape(shape: Any) -> tuple[int, ...]:
     if not 1 <= len(extents) <= MAX_NDIM:
         raise ValueError(f"shape: arrays have 1 to {MAX_NDIM} dimensions, got {len(extents)}: {extents}")
     for i, n in enumerate(extents):
-        if n < 0:
+        if n < 0 and not (may_be_open and n == -1 and extents.count(-1) == 1):
             raise ValueError(f"shape: extents must not be negative, got {n} in dimension {i}")
     return extents
 
@@ -134,13 +136,16 @@ def expand(key: Any, ndim: int) -> tuple[Any, ...]:
     return (*keys[:at], *(slice(None),) * (ndim - taken), *keys[at + 1 :])
 
 
+def filled(shape: Sequence[int], size: int) -> tuple[int, ...]:
+    """The shape with a single -1 replaced by the extent that `size` elements need; they may still not match."""
+    rest = math.prod(n for n in shape if n != -1)
+    extent = size // rest if rest else 0
+    return tuple(extent if n == -1 else n for n in shape) if list(shape).count(-1) == 1 else tuple(shape)
+
+
 def infer_shape(shape: Any, size: int) -> tuple[int, ...]:
     """A new shape for `size` elements, with a single -1 filled in. Raises ValueError if they do not match."""
-    wanted = [shape] if hasattr(shape, "__index__") else list(shape)
-    if wanted.count(-1) == 1:
-        rest = math.prod(n for n in wanted if n != -1)
-        wanted[wanted.index(-1)] = size // rest if rest else 0
-    new = check_shape(wanted)
+    new = check_shape(filled([shape] if hasattr(shape, "__index__") else shape, size))
     if math.prod(new) != size:
         raise ValueError(f"cannot reshape {size} elements to {tuple(shape) if hasattr(shape, '__len__') else shape}")
     return new
