@@ -32,7 +32,7 @@ def loop(n: int, x: float):
 
 
 def while_loop(n: int, x: float):
-    j = int(0)
+    j = 0
     while j < n:
         j += 1
         y = float(j) * x
@@ -40,7 +40,7 @@ def while_loop(n: int, x: float):
 
 
 def first_iteration(n: int, x: float):
-    s = float(0.0)
+    s = 0.0
     for j in range(n):
         if j == 1:
             y = x + s

@@ -73,7 +73,8 @@ nb::tuple shape_of(const PyArray& a) {
 // Programs note in annotations what the extents stand for, such as names of sizes.
 void declare_shape(PyArray& a, nb::tuple shape) {
     if (a.view.data != nullptr)
-        throw nb::attribute_error("the shape of an array cannot be set: write a.reshape(shape), which shows the same memory");
+        throw nb::attribute_error(
+            "the shape of an array cannot be set: write a.reshape(shape), which shows the same memory");
     if (static_cast<int>(shape.size()) != a.ndim)
         throw nb::value_error("shape: an annotation takes one entry for each dimension");
     a.declared_shape = shape;

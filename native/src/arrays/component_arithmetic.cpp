@@ -137,6 +137,12 @@ T mul(T a, T b) {
     return apply<Op::Mul>(a, b);
 }
 
+// a b - c d. The compiler of kernels fuses neither product (passes/fma_contraction.py).
+template <class T>
+T difference_of_products(T a, T b, T c, T d) {
+    return apply<Op::Sub>(mul(a, b), mul(c, d));
+}
+
 // The sum of products, from the left. Of two products the first is fused.
 template <class T>
 T dot(const T* a, const T* b, int64_t n, int64_t step = 1) {
@@ -161,7 +167,7 @@ Quaternion<T> operator*(const Quaternion<T>& a, const Quaternion<T>& b) {
     return {dot<T>({a.w, b.w, a.y, negated(b.y)}, {b.x, a.x, b.z, a.z}),
             dot<T>({a.w, b.w, a.z, negated(b.z)}, {b.y, a.y, b.x, a.x}),
             dot<T>({a.w, b.w, a.x, negated(b.x)}, {b.z, a.z, b.y, a.y}),
-            dot<T>({a.w, negated(a.x), negated(a.y), negated(a.z)}, {b.w, b.x, b.y, b.z})};
+            mul_add(negated(a.z), b.z, mul_add(negated(a.y), b.y, difference_of_products(a.w, b.w, a.x, b.x)))};
 }
 
 // `v` rotated, in the order of quat_rotate (lib/quaternions.py).
@@ -171,7 +177,7 @@ void rotate(const Quaternion<T>& q, const T* v, T* out) {
     T axis[3] = {q.x, q.y, q.z}, along = mul(two, dot(axis, v, 3));
     for (int i = 0; i < 3; ++i) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
-        T turned = mul_add(axis[j], v[k], negated(mul(axis[k], v[j])));
+        T turned = difference_of_products(axis[j], v[k], axis[k], v[j]);
         out[i] = mul_add(axis[i], along, mul_add(v[i], scale, mul(turned, twice)));
     }
 }

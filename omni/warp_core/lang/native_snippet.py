@@ -39,7 +39,9 @@ def func_native(snippet: str, adj_snippet: str | None = None, replay_snippet: st
     True
     """
     if not isinstance(snippet, str):
-        raise TypeError(f"snippet: expected C++ text, got {type(snippet).__name__}; write @wp.func for Python functions")
+        raise TypeError(
+            f"snippet: expected C++ text, got {type(snippet).__name__}; write @wp.func for Python functions"
+        )
     frame = sys._getframe(1)
 
     def enter(f: Callable) -> Any:
