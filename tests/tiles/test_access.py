@@ -1,6 +1,7 @@
 """Loads, stores and additions of tiles: offsets, bounds, strides, indices."""
 
 import numpy as np
+import pytest
 
 import omni.warp_core as wp
 from tests.tiles.tile_runs import results
@@ -116,3 +117,44 @@ def test_indices():
         if p >= 0:
             wanted[p, :2] += t[k]
     np.testing.assert_array_equal(z, wanted)
+
+
+def _large_function(store):
+    """A function that is too large to be inlined at two calls."""
+    cases = "\n".join(
+        f"    if x[i + {j}] > 0:\n        v = wp.vec4i(x[i + {j}], v[0], v[1], v[2])" for j in range(1, 40)
+    )
+    text = f"""
+import omni.warp_core as wp
+
+@wp.func
+def pick(x: wp.array[int], i: int):
+    v = wp.vec4i(x[i], -1, -1, -1)
+{cases}
+    {store}
+    return v
+
+@wp.kernel
+def k(x: wp.array[int], rows: wp.array2d[float], out: wp.array2d[float]):
+    b = wp.tid()
+    v = pick(x, b)
+    w = pick(x, b + 1)
+    wp.tile_store(out[b], wp.tile_load(rows[v[0]], shape=8) + wp.tile_load(rows[w[0]], shape=8))
+"""
+    space: dict = {}
+    wp.kernel_from_source(text, namespace=space)
+    return space["k"]
+
+
+def test_functions_give_all_threads_of_a_block_what_they_read():
+    x, rows = np.zeros(64, np.int32), np.arange(32, dtype=np.float32).reshape(4, 8)
+    x[0] = 2
+    out = wp.zeros((1, 8), dtype=float)
+    wp.launch_tiled(_large_function("pass"), dim=[1], inputs=[wp.array(x), wp.array(rows), out], block_dim=32)
+    np.testing.assert_array_equal(out.numpy()[0], rows[2] + rows[0])
+
+
+def test_functions_that_write_what_they_read_are_refused():
+    x, rows, out = wp.zeros(64, dtype=int), wp.zeros((4, 8), dtype=float), wp.zeros((1, 8), dtype=float)
+    with pytest.raises(wp.CompileError, match="differs between the threads of a block"):
+        wp.launch_tiled(_large_function("x[i] = 3"), dim=[1], inputs=[x, rows, out], block_dim=32)

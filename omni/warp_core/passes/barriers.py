@@ -18,6 +18,7 @@ from ..ir.analysis.alias import is_gradient, is_made_by, is_own, underlying_obje
 from ..ir.analysis.uniformity import Uniformity, Visit, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES, ELEMENT_OPS, TILE_OPS, WARP_OPS
+from ..ir.printer import reachable
 from ..lang.errors import PassError
 from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
@@ -131,16 +132,31 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
         for array in map(underlying_object, (t for t in targets if not is_gradient(t))):
             written.add(array)
             anything |= array not in kernel.params and _may_be_array_of_launch(array)
+    same = _never_written(kernel, written)
 
     def differs(op: Operation) -> bool:
         if op.code == "load":
             array = underlying_object(op.args[0])
             if is_made_by(array, "shared", "tile_to_memory"):
                 return False
-            return anything or array not in kernel.params or array in written or is_gradient(op.args[0])
+            return anything or array not in same or is_gradient(op.args[0])
         return op.code in _OF_THREADS
 
     return differs
+
+
+def _never_written(kernel: Function, written: set[Value]) -> set[Value]:
+    """The parameters of a kernel that are not written, and those of functions that are given nothing but these."""
+    given: dict[Value, set[Value]] = {}
+    for function in reachable([kernel]):
+        for op in function.body.walk():
+            if op.code == "call":
+                for param, argument in zip(op.attr.params, op.args):
+                    given.setdefault(param, set()).add(underlying_object(argument))
+    same = {p for p in (*kernel.params, *given) if p not in written}
+    while wrong := {p for p in same if not given.get(p, set()) <= same}:
+        same -= wrong
+    return same
 
 
 def _may_be_array_of_launch(value: Value) -> bool:
