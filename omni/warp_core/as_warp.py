@@ -107,7 +107,7 @@ def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
 def install() -> None:
     """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
 
-    Sets `wp.config.unassigned = "zero"`, as such programs may rely on it.
+    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it.
 
     Raises:
         ImportError: another `warp` has been imported already.
@@ -126,7 +126,7 @@ def install() -> None:
             f"another module named {ALIAS!r} is imported already ({where}); "
             "call omni.warp_core.as_warp.install() before anything imports it"
         )
-    config.unassigned = "zero"
+    config.dialect = "warp-lang"
     sys.modules[ALIAS] = sys.modules[PACKAGE]
     sys.meta_path.insert(0, _Submodules())
 

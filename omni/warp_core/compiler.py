@@ -175,7 +175,7 @@ class CompileRequest(NamedTuple):
         """Hash of everything that the artifact depends on, in hexadecimal."""
         content = _stage("front.content_hash").digest(self.kernel, positions=self.debug or self.gpu.lines)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
-        front = config.unassigned  # the one option that the front end reads
+        front = config.dialect  # the one option that the front end reads
         return blake2b(repr((content, options, front, compiler_version())).encode(), digest_size=20).hexdigest()
 
 

@@ -166,11 +166,12 @@ OPTIONS: dict[str, Option] = {
         "True if the threads of CPU launches run one after the other, in the order of their indices, so that each "
         "sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order.",
     ),
-    "unassigned": Option(
-        "error",
-        _one_of("error", "zero"),
-        "What becomes of a kernel that reads a local which some path leaves unassigned. 'error' refuses it. 'zero' lets "
-        "the local be zero there, as warp-lang does, and warns; as_warp sets it.",
+    "dialect": Option(
+        "python",
+        _one_of("python", "warp-lang"),
+        "What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves "
+        "unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is "
+        "zero there, with a warning, and they give True or False.",
     ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),
@@ -310,7 +311,7 @@ class _Config(ModuleType):
 mode: str
 num_threads: int
 serial: bool
-unassigned: str
+dialect: str
 kernel_cache_dir: str | None
 settings_dir: str | None
 kernel_cache_size: int

@@ -47,8 +47,8 @@ fast_math: Any
 """True if vectors, matrices and quaternions are divided by a number with one division, of 1 by it. Such results have two roundings in place of one, and are infinite or NaN where 1 over the number overflows. Divisions by square roots take the processor's reciprocal root and one step of Newton. Their errors are a few units in the last place, and differ between processors."""
 serial: bool
 """True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
-unassigned: str
-"""What becomes of a kernel that reads a local which some path leaves unassigned. 'error' refuses it. 'zero' lets the local be zero there, as warp-lang does, and warns; as_warp sets it."""
+dialect: str
+"""What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is zero there, with a warning, and they give True or False."""
 kernel_cache_dir: str | None
 """Folder for compiled kernels, reused by later runs; None disables the disk cache. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None

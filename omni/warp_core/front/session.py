@@ -63,6 +63,7 @@ class Session:
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
+        self.follows_warp_lang = config.dialect == "warp-lang" and not quiet
         self.depth = 0  # of lambdas being lowered
         self.block_dim = block_dim
         self.in_blocks = False  # whether anything lowered so far works in blocks of threads
@@ -158,7 +159,7 @@ class Session:
     ) -> Instance:
         """Lower a function given by its source and surroundings."""
         lower = partial(self._lower_body, name, source, func, cells, m, is_kernel, frame_locals)
-        return lower({}) if self.quiet or config.unassigned == "error" else self._with_zeros(lower)
+        return self._with_zeros(lower) if self.follows_warp_lang else lower({})
 
     def _with_zeros(self, lower: Callable[[Zeroed], Instance]) -> Instance:
         """Lower a function whose locals are zero where some path leaves them unassigned. Which these are shows when one

@@ -57,7 +57,7 @@ class Options(NamedTuple):
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
     serial: bool = False  # whether threads run one after the other
     fast_math: bool = False  # whether divisions may be less exact
-    unassigned: str = "error"  # what reading a local does that some path leaves unassigned
+    dialect: str = "python"  # what kernels mean where Python and warp-lang differ
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
     cpu_target: str | None = None  # the best instructions that the CPU may use; None for all that it has
 
@@ -111,7 +111,7 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
         block_dim=blocks,
         tiled=tiled,
         fast_math=fast,
-        unassigned=config.unassigned,
+        dialect=config.dialect,
     )
     if device.is_cpu:
         return found._replace(serial=_is_serial(kernel), cpu_target=config.cpu_target)
@@ -579,6 +579,6 @@ def shared_array(value: Any, t: Array) -> Any:
 
 
 _COMPILED_WITH = ("mode", "serial", "verify_fp", "deterministic", "lineinfo", "cuda_output", "fast_math", "cpu_target")
-for _name in (*_COMPILED_WITH, "unassigned"):
+for _name in (*_COMPILED_WITH, "dialect"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)

@@ -243,7 +243,10 @@ def _settle(cx: Context, exits: list[Exit], node: ast.AST) -> None:
 
 @lowers(ast.BoolOp)
 def _boolop(cx: Context, node: ast.BoolOp) -> Front:
-    return _operands(cx, node, 0)
+    if not cx.session.follows_warp_lang:
+        return _operands(cx, node, 0)
+    found = _condition(cx, node)
+    return UntypedLiteral(found) if isinstance(found, bool) else found
 
 
 def _operands(cx: Context, node: ast.BoolOp, i: int) -> Front:

@@ -1,4 +1,5 @@
-"""`wp.config.unassigned = "zero"`: a local is zero where no path has assigned it, and the line that reads it warns.
+"""`wp.config.dialect = "warp-lang"`: a local is zero where no path has assigned it, and the line that reads it warns.
+`and` and `or` give truth there.
 
 The judge is CPython, which runs the same functions with an assignment of zero at their beginning.
 """
@@ -85,9 +86,9 @@ FUNCTIONS = [branches, loop, while_loop, first_iteration, early_exit, walrus, on
 
 @pytest.fixture
 def zero():
-    wp.config.unassigned = "zero"
+    wp.config.dialect = "warp-lang"
     yield
-    wp.config.unassigned = "error"
+    wp.config.dialect = "python"
 
 
 def judged(f):
@@ -139,7 +140,7 @@ def test_the_option_counts_for_later_launches_of_a_kernel(zero):
     kernel = kernel_of(late)
     with pytest.warns(wp.KernelWarning):
         results(kernel)
-    wp.config.unassigned = "error"
+    wp.config.dialect = "python"
     with pytest.raises(wp.CompileError, match="unassigned"):
         results(kernel)
 
@@ -222,3 +223,23 @@ def test_other_mistakes_are_told_as_usual(zero):
     with pytest.raises(wp.CompileError) as refused:
         wp.launch(k, 1, [1, wp.zeros(1, dtype=float)])
     assert "nothing" in str(refused.value) and "unassigned" not in str(refused.value)
+
+
+def test_and_and_or_give_truth(zero):
+    """As the C++ of warp-lang does. Its output of this kernel is all ones."""
+
+    @wp.kernel
+    def k(a: wp.array[int], f: wp.array[float], out: wp.array[float]):
+        out[0] = float(a[0] and a[1])
+        out[1] = float(a[0] or a[1])
+        out[2] = float(f[0] and f[1])
+        both = a[0] and a[1]
+        out[3] = float(both)
+        out[4] = float(f[0] or 0.0)
+
+    given = wp.array([4, 6], dtype=int), wp.array([2.5, 3.5], dtype=float)
+    for dialect, expected in (("warp-lang", [1.0] * 5), ("python", [6.0, 4.0, 3.5, 6.0, 2.5])):
+        wp.config.dialect = dialect
+        out = wp.zeros(5, dtype=float)
+        wp.launch(k, 1, [*given, out])
+        assert out.list() == expected
