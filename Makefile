@@ -8,7 +8,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax test-python test-target check asan tsan gpu-test gpu-bench fuzz soak bench bench-interop lint format docs extension clean
+.PHONY: help build studio test-browser demo test test-interop test-paddle test-jax test-mujoco test-python test-target check asan tsan gpu-test gpu-bench fuzz soak bench bench-interop lint format docs extension clean
 .DELETE_ON_ERROR:
 .PRECIOUS: .venv-jax-%/tools .venv-python-%/built
 
@@ -69,6 +69,17 @@ test-interop: .venv-interop/tools  ## set up PyTorch, JAX and MPI, and run the t
 
 test-paddle: .venv-paddle/tools  ## the same with Paddle, which takes 1.1 GB
 	OMNI_WARP_INTEROP=paddle .venv-paddle/bin/python -m pytest -n 2 --dist worksteal $(INTEROP_TESTS)
+
+.venv-mujoco/tools: tests/programs/requirements-mujoco.txt .venv/built
+	@echo "Make a virtual environment in .venv-mujoco and install MuJoCo and MuJoCo Warp (a minute the first time)"
+	$(PYTHON) -m venv .venv-mujoco
+	$(BIN)/python -m tools.share_packages .venv-mujoco
+	.venv-mujoco/bin/python -m pip install -q --disable-pip-version-check -r $<
+	.venv-mujoco/bin/python -m pip install -q --disable-pip-version-check --no-deps mujoco-warp==4.0.0
+	touch $@
+
+test-mujoco: .venv-mujoco/tools  ## set up MuJoCo Warp, a program for warp-lang, and run it beside MuJoCo
+	.venv-mujoco/bin/python -m pytest -n 2 --dist worksteal tests/programs
 
 # One environment for each version of JAX, as JAX is not stable: docs/interop.md has the table of the results.
 JAX_VERSIONS ?= 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 0.10.2
