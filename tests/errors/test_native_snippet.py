@@ -1,4 +1,4 @@
-"""`wp.func_native`: C++ text is refused where a kernel calls it, but for barriers. Expected values are worked by hand."""
+"""`wp.func_native`: a kernel that calls C++ text is refused; barriers run. Expected values are by hand."""
 
 from __future__ import annotations
 

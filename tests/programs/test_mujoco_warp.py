@@ -17,7 +17,8 @@ import mujoco_warp as mjw  # noqa: E402 - imports `warp`, which this package mus
 PLANE = '<geom type="plane" size="5 5 .1"/>'
 BODY = '<body pos="{0}"><freejoint/><geom type="{1}" size="{2}" euler="20 30 0"/></body>'
 SCENES = {
-    "pendulum": """<body pos="1 0 1"><joint type="hinge" axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/>
+    "pendulum": """<body pos="1 0 1"><joint type="hinge" axis="0 1 0"/>
+        <geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/>
         <body pos=".4 0 0"><joint type="hinge" axis="0 1 0" damping=".1"/>
         <geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/></body></body>""",
     "box": PLANE + BODY.format("0 0 .25", "box", ".1 .15 .2"),
@@ -27,7 +28,8 @@ SCENES = {
     + BODY.format("1 0 .3", "ellipsoid", ".1 .15 .2"),
     "two boxes": PLANE + BODY.format("0 0 .25", "box", ".2 .2 .1") + BODY.format("0 0 .6", "box", ".1 .1 .1"),
     "limits": """<body pos="0 0 1"><joint type="slide" axis="0 0 1" limited="true" range="-.05 .2"/>
-        <geom type="sphere" size=".1"/><body pos="0 .3 0"><joint type="ball"/><geom type="box" size=".05 .2 .05"/></body></body>""",
+        <geom type="sphere" size=".1"/><body pos="0 .3 0"><joint type="ball"/>
+        <geom type="box" size=".05 .2 .05"/></body></body>""",
 }
 
 

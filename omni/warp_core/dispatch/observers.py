@@ -152,8 +152,8 @@ def refuse_in_jvp(what: str) -> None:
 
 
 # Those that only pause are native code, as an interrupt could come before the first line of an `__exit__` in Python.
-# Where such blocks stand is no comprehension with a condition and no `while` loop: if an interrupt comes as these jump
-# back, Python 3.13 calls no `__exit__` and no handler of the function (github.com/python/cpython/issues/130279).
+# Such blocks hold no comprehension with a condition, and no `while` loop. If an interrupt comes as these jump back,
+# Python 3.13 calls no `__exit__` and no handler (github.com/python/cpython/issues/130279).
 
 
 class NotRecording(_native.ObserverScope):

@@ -256,7 +256,8 @@ class _Writer:
             n: c.cell_contents for n, c in zip(d.func.__code__.co_freevars, d.func.__closure__ or ()) if _filled(c)
         }
         names = {id(n.value): n.targets for n in ast.walk(d.source.tree()) if isinstance(n, ast.Assign)}
-        for node in sorted(filter(_is_static, ast.walk(d.source.tree())), key=lambda n: (n.lineno, n.col_offset)):
+        calls = [n for n in ast.walk(d.source.tree()) if isinstance(n, ast.Call) and _is_static(n)]
+        for node in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
             try:
                 code = compile(ast.Expression(node.args[0]), d.source.filename, "eval")
                 found = eval(code, d.func.__globals__, known)  # the user's own expression
@@ -267,11 +268,12 @@ class _Writer:
             self.value(_STATIC, found, ())
 
 
-def _is_static(node: ast.AST) -> bool:
-    """True if a node calls `wp.static`, by its name."""
-    if not (isinstance(node, ast.Call) and len(node.args) == 1):
-        return False
-    return (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == "static"
+def _is_static(node: ast.Call) -> bool:
+    """True if a call is one of `wp.static`, by its name."""
+    return (
+        len(node.args) == 1
+        and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == "static"
+    )
 
 
 def _code_text(code: CodeType) -> str:

@@ -5,8 +5,8 @@ for the subtracted side; of two candidates the first operand goes. The rule look
 depend on lanes, inlining order or debug checks: a use that merely tests for NaN or reports a value does not count. The
 dead multiplications are left for `dce`.
 
-A difference of two products is not fused. One of them would be rounded and the other not, so that `cross(a, a)`, the
-determinant of equal rows, and `b * b - 4 * a * c` of a double root would be the error of that rounding instead of 0.
+A difference of two products is not fused, as one of them would be rounded and the other not. So `cross(a, a)` is 0, and
+not the error of that rounding. The same is true of determinants of equal rows.
 
 An adjoint computes values of its kernel again, where it uses them otherwise: it would round them in another way, and
 could take another branch than the launch did. So it is given the `FusionRecord` of the finished kernel, and what is a
