@@ -297,3 +297,20 @@ def five_levels_of_components(v: wp.array(dtype=vec16)):
 )
 def test_a_large_nest_runs_though_it_selects_components(kernel):
     assert len(operations(kernel)) <= 4 * LARGEST
+
+
+@wp.func
+def left_at_once(v: wp.vec3):
+    for i in range(1, 3):
+        return 1
+        best, at = v[i], i  # noqa: F841 - what follows a return is not reached
+
+
+def test_a_return_ends_a_loop_that_is_unrolled():
+    @wp.kernel
+    def k(v: wp.vec3, out: wp.array[int]):
+        out[0] = left_at_once(v)
+
+    out = wp.zeros(1, dtype=int)
+    wp.launch(k, 1, [wp.vec3(1.0), out])
+    assert out.list() == [1]

@@ -7,7 +7,7 @@ exits whose operands are filled in when the loop is complete. `unrolling` decide
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...ir.nodes import Value
@@ -111,9 +111,7 @@ def _unrolled(cx: Context, node: ast.For, items: Iterable[Any]) -> None:
     inside = cx.liveness.wanted(node) | cx.liveness.at_head(node)
     outer = Block(cx, node, cx.liveness.wanted(node)) if leaves(node.body, ast.Break) else None
     continues = leaves(node.body, ast.Continue)
-    for item in items:
-        if cx.dead:
-            break
+    for item in _while_reached(cx, items):
         inner = Block(cx, node, inside) if continues else None
         cx.loops.append(PyLoop(outer.frame if outer else None, inner.frame if inner else None, "break"))
         for name in names:
@@ -128,6 +126,17 @@ def _unrolled(cx: Context, node: ast.For, items: Iterable[Any]) -> None:
         cx.statements(node.orelse)
     if outer:
         outer.close()
+
+
+def _while_reached(cx: Context, items: Iterable[Any]) -> Iterator[Any]:
+    """The items, each made if the code before it ends neither the loop nor the function."""
+    left = iter(items)
+    while not cx.dead:
+        try:
+            item = next(left)
+        except StopIteration:
+            return
+        yield item
 
 
 class _Carried:
