@@ -171,7 +171,7 @@ OPTIONS: dict[str, Option] = {
         _one_of("python", "warp-lang"),
         "What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path "
         "leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such "
-        "a local is zero there, with a warning, and they give True or False.",
+        "a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`.",
     ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),

@@ -7,6 +7,7 @@ The judge is CPython, which runs the same functions with an assignment of zero a
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 
 import numpy as np
@@ -243,3 +244,30 @@ def test_and_and_or_give_truth(zero):
         out = wp.zeros(5, dtype=float)
         wp.launch(k, 1, [*given, out])
         assert out.list() == expected
+
+
+def test_functions_of_math_are_those_of_the_library(zero):
+    @wp.kernel
+    def k(x: wp.array[float], out: wp.array[float]):
+        i = wp.tid()
+        out[i] = math.sqrt(x[i]) + math.floor(x[i])
+
+    given = np.array([1.5, 2.25, 7.0], dtype=np.float32)
+    out = wp.zeros(3, dtype=float)
+    wp.launch(k, 3, [wp.array(given), out])
+    np.testing.assert_allclose(out.numpy(), np.sqrt(given) + np.floor(given), rtol=1e-6)
+
+
+def test_tuples_in_annotations_of_tuples():
+    @wp.func
+    def parts(x: float) -> tuple[int, tuple[float, float]]:
+        return 3, (x, 2.0 * x)
+
+    @wp.kernel
+    def k(out: wp.array[float]):
+        n, (a, b) = parts(5.0)
+        out[n] = a + b
+
+    out = wp.zeros(4, dtype=float)
+    wp.launch(k, 1, [out])
+    assert out.list() == [0.0, 0.0, 0.0, 15.0]

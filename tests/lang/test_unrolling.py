@@ -300,10 +300,11 @@ def test_a_large_nest_runs_though_it_selects_components(kernel):
 
 
 @wp.func
-def left_at_once(v: wp.vec3):
+def left_at_once(v: wp.vec3):  # what follows the first return is not reached
     for i in range(1, 3):
         return 1
-        best, at = v[i], i  # noqa: F841 - what follows a return is not reached
+        best, at = v[i], i
+    return 2
 
 
 def test_a_return_ends_a_loop_that_is_unrolled():

@@ -249,6 +249,8 @@ class Session:
         if found is None:
             return ()
         parts = getattr(found, "__args__", None) if getattr(found, "__origin__", None) is tuple else None
+        if any(getattr(p, "__origin__", None) is tuple for p in parts or ()):
+            return None  # tuples in tuples are returned as they are
         types = [substitute(type_or_none(p), cx.bindings) for p in (parts or (found,))]
         if any(not isinstance(t, Type) for t in types):
             if any(t is None for t in types):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Value
 from ...ir.ops import OpError
+from ...lang import registry
 from ...lang.annotations import type_or_none
 from ...lang.custom_gradients import GradientOf
 from ...lang.errors import CompileError
@@ -128,6 +129,9 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     t = type_or_none(obj)
     if isinstance(t, Type):
         return CONSTRUCT[0](cx, t, c)
+    same = registry.get(obj.__name__) if getattr(obj, "__module__", None) == "math" else None
+    if same is not None and cx.session.follows_warp_lang:  # `math.sqrt(x)` is `wp.sqrt(x)`
+        return call_builtin(cx, same, c.args, c.kwargs, c.node, c.nodes)
     raise _not_callable(cx, obj, func_node)
 
 
