@@ -41,7 +41,7 @@ _HOMES = {
     "lang.custom_gradients": "adjoint func_grad func_replay grad",
     "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
-    "lang.native_snippet": "func_native",
+    "lang.intrinsics.native_snippet": "func_native",
     "lang.kernel_module": "Module get_module",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError

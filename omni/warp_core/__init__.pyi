@@ -2189,7 +2189,7 @@ from .lang.custom_gradients import func_replay as func_replay
 from .lang.custom_gradients import grad as grad
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
-from .lang.native_snippet import func_native as func_native
+from .lang.intrinsics.native_snippet import func_native as func_native
 from .lang.kernel_module import Module as Module
 from .lang.kernel_module import get_module as get_module
 from .lang.errors import CompileError as CompileError

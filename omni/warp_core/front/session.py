@@ -18,9 +18,9 @@ from ..ir.nodes import Loc, Value
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
+from ..lang.intrinsics.native_snippet import NativeFunction
 from ..lang.kernel import Definition, Function
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.native_snippet import NativeFunction
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import FixedArray, Type

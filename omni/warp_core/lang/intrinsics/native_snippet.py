@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .kernel import Function
-from .registry import INTRINSICS
+from ..kernel import Function
+from ..registry import INTRINSICS
 
 _BARRIERS = ("WP_TILE_SYNC();", "__syncthreads();")
 
