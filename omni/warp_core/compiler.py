@@ -146,6 +146,7 @@ class CompileRequest(NamedTuple):
             mode on CPUs.
         serial: on a CPU, whether threads run one after the other, so that each sees what earlier ones wrote.
         fast_math: whether divisions may be less exact (passes/reciprocals.py).
+        dialect: `config.dialect`, by which the kernel is lowered.
     """
 
     kernel: Kernel
@@ -165,6 +166,7 @@ class CompileRequest(NamedTuple):
     native: bool = True
     serial: bool = False
     fast_math: bool = False
+    dialect: str = "python"
 
     @property
     def subject(self) -> str:
@@ -175,8 +177,7 @@ class CompileRequest(NamedTuple):
         """Hash of everything that the artifact depends on, in hexadecimal."""
         content = _stage("front.content_hash").digest(self.kernel, positions=self.debug or self.gpu.lines)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
-        front = config.dialect  # the one option that the front end reads
-        return blake2b(repr((content, options, front, compiler_version())).encode(), digest_size=20).hexdigest()
+        return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 
 
 def _stage(name: str) -> ModuleType:

@@ -214,6 +214,13 @@ def test_changed_options_are_refused(tmp_path):
         wp.load_aot_module(other, module_dir=tmp_path)
 
 
+def test_code_of_another_dialect_is_refused(tmp_path, monkeypatch):
+    wp.compile_aot_module(doubling(), module_dir=tmp_path)
+    monkeypatch.setattr(config, "dialect", "warp-lang")
+    with pytest.raises(FileNotFoundError, match="options changed"):
+        wp.load_aot_module(doubling(), module_dir=tmp_path)
+
+
 def test_without_hashes_the_code_of_the_file_runs(tmp_path, never_compiled):
     (path,) = wp.compile_aot_module(doubling(), module_dir=tmp_path, strip_hash=True)
     assert path.name == f"wp_changing.{host(config.cpu_target).name}.wcm"

@@ -279,6 +279,7 @@ def request(kernel: Kernel, options: Options, variant: int, target: Target | Non
         tiled=options.tiled,
         serial=options.serial,
         fast_math=options.fast_math,
+        dialect=options.dialect,
     )
 
 
