@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from omni.warp_core import as_warp
+from omni.warp_core import as_warp, config
 
 N = 12
 PROGRAM = Path(__file__).with_name("programs.py")
@@ -74,6 +74,7 @@ def programs():
     before = list(sys.meta_path), set(sys.modules)
     as_warp.install()
     yield importlib.import_module("tests.sparse.programs")
+    config.dialect = "python"
     sys.meta_path[:] = before[0]
     for name in set(sys.modules) - before[1]:
         if name.partition(".")[0] == "warp":

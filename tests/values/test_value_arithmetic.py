@@ -73,12 +73,13 @@ def multiply_add(s, a, b, c):
     return semantics.BINARY["add"](s, semantics.BINARY["mul"](s, a, b), c)
 
 
-def sum_of_products(s, x, y):
-    """From the left; of the first two products the first is fused."""
+def sum_of_products(s, x, y, subtracted=False):
+    """From the left; of the first two products the first is fused, if the second one is not `subtracted`."""
     products = [semantics.BINARY["mul"](s, m, n) for m, n in zip(x, y)]
     if len(products) == 1:
         return products[0]
-    total = multiply_add(s, x[0], y[0], products[1])
+    rounded = semantics.BINARY["add"](s, *products[:2])
+    total = rounded if subtracted else multiply_add(s, x[0], y[0], products[1])
     for m, n in zip(x[2:], y[2:]):
         total = multiply_add(s, m, n, total)
     return total
@@ -112,7 +113,7 @@ def test_products_of_quaternions_and_transforms(s):
         (ax, ay, az, aw), (bx, by, bz, bw) = p, q
         rows = [((aw, bx), (ax, bw), (ay, bz), (-az, by)), ((aw, by), (ay, bw), (az, bx), (-ax, bz)),
                 ((aw, bz), (az, bw), (ax, by), (-ay, bx)), ((aw, bw), (-ax, bx), (-ay, by), (-az, bz))]  # fmt: skip
-        return [sum_of_products(s, *zip(*row)) for row in rows]
+        return [sum_of_products(s, *zip(*row), subtracted=row is rows[3]) for row in rows]
 
     def rotated(q, v):
         (x, y, z, w), twice = q, mul(s, 2.0, q[3])
@@ -120,7 +121,7 @@ def test_products_of_quaternions_and_transforms(s):
         out = []
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            turned = multiply_add(s, q[j], v[k], -mul(s, q[k], v[j]))
+            turned = add(s, mul(s, q[j], v[k]), -mul(s, q[k], v[j]))
             out.append(multiply_add(s, q[i], along, multiply_add(s, v[i], scale, mul(s, turned, twice))))
         return out
 
