@@ -54,7 +54,7 @@ def near(client, wanted):
 
 
 def code(client, text, run=False):
-    rev = client.kernels[NODE]["rev"] + 1
+    rev = client.wait(lambda: client.kernels.get(NODE))["rev"] + 1  # a frame may come before the report of its kernel
     client.send("code", node=NODE, text=text, rev=rev, run=run)
     return client.wait(lambda: client.kernels[NODE]["rev"] == rev and client.kernels[NODE])
 
