@@ -98,6 +98,7 @@ class CommitOrder {
     void apply(int64_t chunk, LogBlocks& blocks);
     void apply(Log& log);
     void pass(std::unique_lock<std::mutex>& lock);
+    bool await_turn(const Log& log) const;
 
     const int64_t* dims_;
     int64_t threads_;

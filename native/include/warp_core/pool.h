@@ -21,4 +21,13 @@ void set_num_threads(int count);  // at least 1, at most 1024; throws std::inval
 
 int64_t now_ns();
 
+// Tells the core that this thread waits in a loop.
+inline void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
 }  // namespace wc

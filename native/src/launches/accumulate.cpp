@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "launches/log_records.h"
+#include "warp_core/pool.h"
 
 namespace wc {
 namespace {
@@ -17,6 +18,11 @@ constexpr int kMostKept = 512;  // blocks in logs that wait: 32 MiB
 constexpr int64_t kRoom = 16;   // chunks of arrays that follow the threads are so many times as long as their ends
 
 constexpr auto kWhile = std::chrono::milliseconds(50);
+
+constexpr int64_t kAwaitNs = 50'000;  // that a chunk waits for its turn, if its own thread had better apply its log
+constexpr int kSample = 64;           // records that say whether a log goes from element to neighbouring element
+constexpr size_t kRecent = 8;
+constexpr uintptr_t kNeighbour = 4096;  // bytes
 
 thread_local Log current;  // keeps a block from one chunk to the next
 
@@ -30,6 +36,23 @@ void apply_block(const void* given, const int64_t*, int64_t, int64_t, wc_context
         record.apply();
         at = record.end();
     }
+}
+
+// Whether most records add near to what one of the records just before them adds to. Such a log is applied from its own
+// core's cache, and elements pass from one core to the other once. Elements all over an array had better stay with the
+// core that applies one log after the other.
+bool adds_to_neighbours(const LogBlock& block) {
+    std::array<uintptr_t, kRecent> recent{};
+    size_t seen = 0, near = 0;
+    for (const std::byte* at = block.bytes; at < block.end && seen < kSample; ++seen) {
+        Record record(at);
+        uintptr_t to = record.first();
+        near += std::any_of(recent.begin(), recent.end(),
+                            [&](uintptr_t other) { return to - other + kNeighbour <= 2 * kNeighbour; });
+        recent[seen % kRecent] = to;
+        at = record.end();
+    }
+    return 2 * near > seen;
 }
 
 }  // namespace
@@ -170,10 +193,18 @@ double CommitOrder::logged_per_thread(double otherwise) const {
     return counted == 0 ? otherwise : static_cast<double>(bytes_.load()) / static_cast<double>(counted);
 }
 
+// Wait a little for the turn of a chunk that has logged all it adds; whether it came.
+bool CommitOrder::await_turn(const Log& log) const {
+    if (is_turn(log)) return true;
+    if (!adds_to_neighbours(*log.blocks.front())) return false;
+    for (int64_t end = now_ns() + kAwaitNs; !is_turn(log) && !failed_ && now_ns() < end;) relax();
+    return is_turn(log);
+}
+
 void CommitOrder::end() {
     Log& log = current;
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
-    bool turn = is_turn(log);
+    bool turn = await_turn(log);
     if (log.whole && !log.turn) count(log);
     if (turn) apply(log);
     std::unique_lock lock(mutex_);

@@ -177,6 +177,13 @@ struct Record {
         }
     }
 
+    // The address of the first lane that is on.
+    uintptr_t first() const {
+        uintptr_t to;
+        std::memcpy(&to, addresses + 8 * (header.mask ? __builtin_ctz(header.mask) : 0), sizeof to);
+        return to;
+    }
+
     // The lanes whose numbers are all within a span.
     uint32_t inside(const wc_span& span) const {
         uint32_t found = 0;

@@ -23,14 +23,6 @@ using namespace std::chrono_literals;
 constexpr int64_t kSpinNs = 20'000;
 constexpr int64_t kPollNs = 50'000'000;
 
-void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 struct Job {
     Body body;
     void* data;
