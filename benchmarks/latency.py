@@ -62,6 +62,40 @@ def program(setup: str, measured: str, after: str = CHECK) -> str:
     return "\n".join([*lines, "print(_ms)"])
 
 
+# Fifteen lines of a kernel and two functions, with two loops and quaternions.
+SPINNING = """
+@wp.func
+def spin(q: wp.quat, w: wp.vec3, dt: float):
+    return wp.normalize(q + wp.quat(w[0], w[1], w[2], 0.0) * q * (0.5 * dt))
+
+@wp.func
+def pull(p: wp.vec3, c: wp.vec3, k: float):
+    d = p - c
+    return d * (-k / (wp.length(d) + 0.01))
+
+@wp.kernel
+def step(x: wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.quat), n: int, dt: float, out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    p = x[i]
+    r = q[i]
+    f = wp.vec3()
+    for j in range(n):
+        if wp.length(p - x[j]) > 0.1:
+            f = f + pull(p, x[j], 2.0)
+        else:
+            f = f - wp.quat_rotate(r, x[j]) * 0.1
+    for s in range(4):
+        r = spin(r, f, dt)
+        p = p + wp.quat_rotate(r, f) * dt
+    out[i] = p
+"""
+POINTS = """
+x = wp.array(np.random.default_rng(1).random((64, 3), dtype=np.float32), dtype=wp.vec3)
+q = wp.array(np.tile(np.float32([0, 0, 0, 1]), (64, 1)), dtype=wp.quat)
+before, after = wp.zeros(64, dtype=wp.vec3), wp.zeros(64, dtype=wp.vec3)
+wp.launch(step, 64, [x, q, 64, 0.01, before])
+"""
+
 PRELUDE = (
     "import numpy as np\nimport omni.warp_core as wp\nwp.init(), wp.launch, wp.array, wp.kernel, wp.tid, wp.sqrt\n"
 )
@@ -122,6 +156,16 @@ FIGURES = [
             PRELUDE + KERNEL + "wp.launch(k, 64, [x, y, 2.0])\n" + KERNEL.replace("+ 1.0", "+ 1.5", 1),
             "wp.launch(k, 64, [x, y, 2.0])",
             "assert np.allclose(y, expected + np.float32(0.5), rtol=1e-6), y",
+        ),
+    ),
+    Figure(
+        "... of two functions and two loops",
+        "ms",
+        30,
+        program(
+            PRELUDE + SPINNING + POINTS + SPINNING.replace("out[i] = p", "out[i] = p + wp.vec3(1.0, 0.0, 0.0)"),
+            "wp.launch(step, 64, [x, q, 64, 0.01, after])",
+            "assert np.allclose(after.numpy(), before.numpy() + np.float32([1, 0, 0]), rtol=1e-6), after",
         ),
     ),
     Figure("cached kernel, fresh process", "ms", 5, program(PRELUDE + KERNEL, "wp.launch(k, 64, [x, y, 2.0])"), True),
