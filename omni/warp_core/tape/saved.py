@@ -45,9 +45,12 @@ class SavedPool:
         if held is None or not held.is_unmodified():
             first = arrays[0]
             held = CowSpan(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
-            held.is_parameter = any(a._is_parameter for a in arrays)
+            private = True
+            for a in arrays:
+                held.is_parameter |= a._is_parameter
+                private = private and transfer.is_private(a)
             self._latest[span] = ref(held)
-            if not all(map(transfer.is_private, arrays)):
+            if not private:
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
 
