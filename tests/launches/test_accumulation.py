@@ -91,6 +91,16 @@ def test_sums_are_those_of_the_threads_in_order(threads: int) -> None:
         np.testing.assert_array_equal(out.numpy(), expected)
 
 
+def test_sums_of_indices_that_lie_close_together(threads: int) -> None:
+    n = 8 * N  # chunks that await their turn
+    r = np.random.default_rng(3)
+    x, to = r.random(n, dtype=np.float32), np.arange(n) + r.integers(-60, 60, n)
+    to %= N // 2
+    out = wp.zeros(N // 2, dtype=float)
+    wp.launch(scatter, n, [x, to.astype(np.int32), out])
+    np.testing.assert_array_equal(out.numpy(), _in_turn(to, x, N // 2))
+
+
 @pytest.mark.parametrize("n", [0, 1, 3, 17, 64, 1000])
 def test_small_launches(n: int, threads: int) -> None:
     x, to = _data()
