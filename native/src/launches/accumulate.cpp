@@ -19,7 +19,7 @@ constexpr int64_t kRoom = 16;   // chunks of arrays that follow the threads are 
 
 constexpr auto kWhile = std::chrono::milliseconds(50);
 
-constexpr int64_t kAwaitNs = 50'000;  // that a chunk waits for its turn, if its own thread had better apply its log
+constexpr int64_t kAwaitNs = 10'000;  // that a chunk waits for its turn, if its own thread had better apply its log
 constexpr int kSample = 64;           // records that say whether a log goes from element to neighbouring element
 constexpr size_t kRecent = 8;
 constexpr uintptr_t kNeighbour = 4096;  // bytes
