@@ -231,7 +231,10 @@ def since(observer: Observer) -> str:
 def observes_this_thread() -> bool:
     """True if observers of this thread have begun, whether or not recording is paused."""
     this = threading.current_thread()
-    return any(s.thread is this for s in list(_scopes))
+    for scope in list(_scopes):  # a loop: Ctrl-C in a generator that is being closed would be lost
+        if scope.thread is this:
+            return True
+    return False
 
 
 def _tell(here: bool) -> None:
