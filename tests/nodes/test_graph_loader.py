@@ -125,7 +125,7 @@ def test_a_scalar_costs_little_more_than_no_value(kind, usd_type, value):
     types = node_registry.standard()
     load(stage_of(filled, 1), types, Host(Log(emit=lambda text: None)))  # caches of types are filled
     without, with_value = (lines_run(stage_of(build, 100), types) for build in (empty, filled))
-    assert with_value - without <= 100 * 25  # Python 3.12 counts the lines of long expressions twice
+    assert with_value <= 1.25 * without  # versions of Python count the lines of long expressions differently
 
 
 def test_a_ring_of_inputs_loses_the_connection_that_closes_it():
