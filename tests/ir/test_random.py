@@ -12,6 +12,7 @@ from omni.warp_core.ir.clone import copy_function
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.types import SCALARS
+from omni.warp_core.passes import checks
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.ir.generate import NATIVE, Options, copy_inputs, generate, make_inputs, same
 
@@ -88,6 +89,31 @@ def test_debug_programs_compute_the_same_or_fail(first):
         ended += 1
         assert all(map(same, got, results(kernel, args)))
     assert ended
+
+
+def first_failure(kernel: Function, args: list) -> tuple | None:
+    """Which thread fails first, and what it tells."""
+    try:
+        results(run(kernel, PassOptions(debug=True)), args)
+    except interp.Failure as failure:
+        return failure.thread, failure.kind, failure.message, repr(failure.values)
+    return None
+
+
+@pytest.mark.parametrize("first", range(0, 60, CHUNK))
+def test_checks_that_wait_for_each_other_report_what_each_reports_alone(first, monkeypatch):
+    failed = 0
+    for seed in range(first, first + CHUNK):
+        kernel = generate(seed, Options(functions=seed % 3, libm=True))
+        args = make_inputs(kernel, seed, THREADS)
+        found = []
+        for most in (1, 3, checks.MAX_RUN):
+            with monkeypatch.context() as patch:
+                patch.setattr(checks, "MAX_RUN", most)
+                found.append(first_failure(kernel, args))
+        assert found[0] == found[1] == found[2], seed
+        failed += found[0] is not None
+    assert failed
 
 
 def test_contraction_is_the_same_in_debug_mode():

@@ -112,6 +112,72 @@ def test_nan_where_it_arises():
     wp.launch(rooted, 1, [np.array([np.nan], np.float32)])  # a NaN that was there before is no failure
 
 
+@wp.kernel
+def several(x: wp.array(dtype=float), y: wp.array(dtype=float), at: wp.array(dtype=int)):
+    i = wp.tid()
+    y[i] = 1.0
+    root = wp.sqrt(x[i])  # first
+    ratio = x[i] / x[i]  # second
+    away = ratio - (root - root) / x[i]  # third
+    y[at[i]] = root + away  # fourth
+    y[i] += 1.0
+
+
+def test_the_first_of_several_failures_is_told():
+    """Threads that fail at lines of their own, each at more than one: its first one counts."""
+    infinite, far = np.inf, 99
+    given = np.array([4.0, np.nan, -1.0, 0.0, infinite, 4.0], np.float32)
+    at = np.array([0, far, 2, 3, far, far], np.int32)
+    expected = {
+        1: ("bounds", (far, 6), "fourth"),  # what was NaN before is no failure
+        2: ("nan", (-1.0,), "first"),
+        3: ("nan", (0.0, 0.0), "second"),
+        4: ("nan", (infinite, infinite), "second"),
+        5: ("bounds", (far, 6), "fourth"),
+    }
+    for thread, (kind, values, line) in expected.items():
+        x, y, where = np.full(6, 4.0, np.float32), np.zeros(6, np.float32), np.arange(6, dtype=np.int32)
+        x[thread:], where[thread:] = given[thread:], at[thread:]  # threads behind it fail too
+        e = fail(several, 6, x, y, where)
+        assert (e.thread, e.kind, e.values, e.line) == ((thread,), kind, values, line_of(line))
+        assert y.tolist()[: thread + 1] == [4.0] * thread + [1.0]  # it stored before, and not behind
+
+
+@wp.kernel
+def in_branches(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if x[i] > 0.0:
+        y[i] = wp.sqrt(x[i]) + wp.log(x[i])
+    else:
+        y[i] = wp.sqrt(-x[i]) + 2.0 * wp.sqrt(x[i])  # where it is negative
+
+
+def test_a_branch_that_a_thread_does_not_take_fails_for_others_only():
+    e = fail(in_branches, 5, np.array([1.0, 4.0, 0.0, -4.0, 9.0], np.float32), y := np.zeros(5, np.float32))
+    assert (e.thread, e.values, e.line) == ((3,), (-4.0,), line_of("where it is negative"))
+    assert np.allclose(y, [1.0, 2.0 + np.log(4.0), 0.0, 0.0, 3.0 + np.log(9.0)])
+
+
+@wp.func
+def quotient(x: float):
+    less = x - 1.0
+    return (x * x - 1.0) / less + less / less  # inside
+
+
+@wp.kernel
+def of_quotients(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = quotient(x[i]) * wp.sqrt(x[i])  # outside
+
+
+def test_a_failure_inside_a_function_comes_before_those_of_its_caller():
+    y = np.zeros(4, np.float32)
+    e = fail(of_quotients, 4, np.array([2.0, 1.0, -1.0, 3.0], np.float32), y)
+    assert (e.thread, e.values, e.line) == ((1,), (0.0, 0.0), line_of("inside"))
+    e = fail(of_quotients, 4, np.array([2.0, 4.0, -1.0, 1.0], np.float32), y)
+    assert (e.thread, e.values, e.line) == ((2,), (-1.0,), line_of("outside"))
+
+
 @pytest.mark.cpu
 def test_assert():
     a = np.array([1, 20, 3], np.int32)

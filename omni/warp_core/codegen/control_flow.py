@@ -8,6 +8,7 @@ masks: a construct that is not in `facts.masked` keeps its mask, and its exits a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from ..ir.analysis.uniformity import Uniformity
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.types import BOOL, I64, U64, Scalar
+from .failure_runs import Failure, failure, guards_from, merged
 from .joins import LaneAccumulator, PhiJoin
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import memory_leaves
@@ -45,6 +47,7 @@ class Control:
     values: dict[Value, list[LaneValue]]
     levels: list[MaskLevel]
     copied: bool
+    failures: dict[Operation, list[Failure]]
     returns: Fall
     handlers: dict[str, Callable[[Operation], None]]
 
@@ -70,13 +73,34 @@ class Control:
 
     def region(self, region: Region, fall: Fall) -> None:
         """Emit all of `region`; the block is ended when this returns."""
+        waiting: list[int] = []  # guards that the last one of them decides
         for i, op in enumerate(region.ops):
             if OPS[op.code].terminator:
                 self.terminator(op, fall)
                 return
+            if not waiting and failure(op) is not None:
+                waiting = guards_from(region.ops, i)
+            if i in waiting[:-1]:
+                continue
+            if waiting[-1:] == [i]:
+                op, waiting = self.merged_guards([region.ops[k] for k in waiting]), []
             self.operation(op)
             if op in self.facts.leaky and not harmless(region.ops[i + 1 :]):
                 self.leave_if_idle(fall)
+
+    def merged_guards(self, guards: list[Operation]) -> Operation:
+        """The guard that does what several do that follow each other."""
+        if len(guards) == 1:
+            return guards[0]
+        failures = [f for f in map(failure, guards) if f is not None]
+        ok = Value(BOOL)
+        self.values[ok] = [reduce(partial(self.lanes.binary, "and"), (self.get(f.ok)[0] for f in failures))]
+        model = next((g for g in guards if g.regions[1].terminator in self.facts.divergent), guards[0])
+        guard, fail = merged(model, ok)
+        self.failures[fail] = failures
+        if any(g in self.facts.leaky for g in guards):
+            self.facts.leaky.add(guard)
+        return guard
 
     def operation(self, op: Operation) -> None:
         self.handlers[op.code](op)

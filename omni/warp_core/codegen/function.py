@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from itertools import zip_longest
 from typing import Any
 
 from ..ir.analysis.failure_places import failure_places
@@ -24,6 +25,7 @@ from .atomics import Atomics
 from .control_flow import Control, Fall, MaskLevel
 from .cpu.cpu_blocks import Warps, array_in_block, shared_array
 from .debug_info import Lines
+from .failure_runs import Failure
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import Memory, member_range, memory_leaves, path_range
 from .runtime_calls import Reports
@@ -37,6 +39,8 @@ _PLAIN = (
     "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
     "thread_index block_index block_tid shared shared_part shuffle ballot threads elements"
 )
+
+_NO_SLOT = LaneValue(I64, "0")
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class ModuleState:
     names: dict[tuple, str] = field(default_factory=dict)
     facts: Cache = field(default_factory=dict)
     sites: dict[Operation, dict[str, Any]] = field(default_factory=dict)
+    numbers: dict[Operation, int] = field(default_factory=dict)  # of the sites
     emit_callee: Callable[..., list[LaneValue]] | None = None
 
     def declare(self, text: str) -> None:
@@ -95,7 +100,8 @@ class ModuleState:
             kind, message = op.attr
             types = [a.type.key for a in op.args]
             self.sites[op] = {"kind": kind, "message": message, "types": types, "loc": op.loc}
-        return list(self.sites).index(op)
+            self.numbers[op] = len(self.numbers)
+        return self.numbers[op]
 
     def reports(self, kernel: Function) -> tuple[dict[str, Any], ...]:
         """The sites in the order of their numbers, each with its places in the user's source."""
@@ -131,6 +137,7 @@ class FunctionEmitter(Control):
         self.mask: str | None = None
         self.values: dict[Value, list[LaneValue]] = {}
         self.levels: list[MaskLevel] = []
+        self.failures: dict[Operation, list[Failure]] = {}  # that a `fail` reports the first of
         self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
         self.stashes: dict[Scalar, list[LaneValue]] = {}  # cell type: the array of the thread's cells
@@ -433,8 +440,20 @@ class FunctionEmitter(Control):
         self.reports.printf(op.attr, slots, self.mask)
 
     def op_fail(self, op: Operation) -> None:
+        """Report a failure, or the first of several for each lane."""
+        run = self.failures.get(op, [])
+        site, slots = self.reported(run[-1].op if run else op)
+        for ok, earlier in reversed(run[:-1]):
+            (holds,) = self.get(ok)
+            at, given = self.reported(earlier)
+            site = self.lanes.select(holds, site, at)
+            slots = [self.lanes.select(holds, a, b) for a, b in zip_longest(slots, given, fillvalue=_NO_SLOT)]
+        self.reports.fail(site, self.thread, slots, self.mask)
+
+    def reported(self, op: Operation) -> tuple[LaneValue, list[LaneValue]]:
+        """The number of a failure, and its operands as native code takes them."""
         slots = [self.slot(v) for a in op.args for v in self.get(a)]
-        self.reports.fail(self.shared.site(op), self.thread, slots[:8], self.mask)
+        return LaneValue(I32, str(self.shared.site(op))), slots[:8]
 
     def slot(self, v: LaneValue) -> LaneValue:
         """`v` in the 64-bit form of the reporting functions."""

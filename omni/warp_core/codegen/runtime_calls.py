@@ -27,15 +27,15 @@ class Reports:
 
         each_lane(self.lanes, mask, body)
 
-    def fail(self, site: int, thread: str, slots: list[LaneValue], mask: str | None) -> None:
-        """Report failure `site` of every active lane; `thread` is the first lane's flattened index."""
+    def fail(self, site: LaneValue, thread: str, slots: list[LaneValue], mask: str | None) -> None:
+        """Report the failure of every active lane, at its `site`; `thread` is the first lane's flattened index."""
         self.declare("declare void @wc_fail(ptr, i64, i32, i32, ptr)")
         buffer = self.w.alloca(f"[{max(1, len(slots))} x i64]")
 
         def body(lane: str) -> None:
             self._fill(buffer, slots, lane)
-            index = self.w.inst(f"add i64 {thread}, {lane}")
-            self.w.do(f"call void @wc_fail(ptr %context, i64 {index}, i32 {site}, i32 {len(slots)}, ptr {buffer})")
+            index, place = self.w.inst(f"add i64 {thread}, {lane}"), self.lanes.extract(site, lane)
+            self.w.do(f"call void @wc_fail(ptr %context, i64 {index}, i32 {place}, i32 {len(slots)}, ptr {buffer})")
 
         each_lane(self.lanes, mask, body)
 

@@ -8,6 +8,11 @@ function. Out: a new function in which these report by `fail` and leave:
 * nan: an operation, or the call of a library function, that gives NaN though no operand is NaN;
 * assert: an assert that does not hold; what it compares is worth showing.
 
+Checks wait for each other. Operations without side effects go on behind a check that fails, so a *run* of checks costs
+one branch: it ends before the first operation that must not happen once a check has failed, such as a store, or a load
+of the element whose index is checked. Behind that branch, where control seldom goes, the checks of the run come one
+after the other in the order of the program. A run has at most MAX_RUN checks, as it keeps alive what they look at.
+
 Device functions get one more result that says whether they ran to their end; callers leave when it is false. Library
 functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, …, but for
 that of an assert, which is the user's.
@@ -19,33 +24,44 @@ that has left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
+from ..ir.analysis.alias import is_local
 from ..ir.clone import Rewriter
-from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import COMPARISONS, slice_parts
+from ..ir.interp.block_runner import has_any
+from ..ir.nodes import Function, Loc, Operation, Region, Value
+from ..ir.ops import COMPARISONS, OPS, slice_parts
 from ..lang.generics import spell
 from ..lang.semantics import int_range
 from ..lang.types import BOOL, I64, U32, U64, Packed, Scalar, Type, element, members
 
 MAX_VALUES = 8
-_NAN_MAKERS = ["add", "sub", "mul", "div", "rem", "floordiv", "fma", "sqrt", "libm"]
+MAX_RUN = 64
+_NAN_MAKERS = ("add", "sub", "mul", "div", "rem", "floordiv", "fma", "sqrt", "libm")
 _DIVISIONS = ("div", "rem", "floordiv")
+_EFFECTS = frozenset(code for code, row in OPS.items() if not row.pure)
+# Operations that do the checks that wait themselves, or do not need them done.
+_DECIDES = frozenset(("load", "store", "atomic", "call", "assert", "alloca"))
+# What a library function may do although a check has failed. It may not load: an index may be why the check failed.
+_HARMLESS = frozenset(("alloca", "if", "for", "block", "call", "yield", "break", "continue", "return", "unreachable"))
 
 
 def insert_checks(function: Function) -> Function:
     """`function` with checks, calling functions with checks."""
     done: dict[Function, Function] = {}
+    effects = cache(lambda library: has_any(library, _EFFECTS - _HARMLESS))
     signals = not function.block_dim
 
     def checked(callee: Function) -> Function:
         if callee.is_library:
             return callee
         if callee not in done:
-            done[callee] = _Checker(checked, signals, signals).rewrite(callee)
+            done[callee] = _Checker(checked, effects, signals, signals).rewrite(callee)
             done[callee].results = (*callee.results, BOOL) if signals else callee.results
         return done[callee]
 
-    return _Checker(checked, signals, False).rewrite(function)
+    return _Checker(checked, effects, signals, False).rewrite(function)
 
 
 def drop_asserts(function: Function) -> None:
@@ -60,12 +76,36 @@ def _drop(region: Region) -> None:
             _drop(inner)
 
 
+class _Check(NamedTuple):
+    """A check that waits. `result` is its condition; for NaN it is what must be a number if `args` are. An operation that
+    `keeps` NaNs gives NaN whenever one of `args` is.
+    """
+
+    loc: Loc | None
+    kind: str
+    message: str
+    shown: Sequence[Value]
+    result: Value
+    args: Sequence[Value] = ()
+    keeps: bool = False
+
+
 class _Checker(Rewriter):
-    def __init__(self, checked: Callable[[Function], Function], leaves: bool, signals: bool):
+    def __init__(
+        self,
+        checked: Callable[[Function], Function],
+        has_effects: Callable[[Function], bool],
+        leaves: bool,
+        signals: bool,
+    ):
         super().__init__()
-        self._checked, self._leaves_function, self._signals = checked, leaves, signals
+        self._checked, self._has_effects = checked, has_effects
+        self._leaves_function, self._signals = leaves, signals
+        self._run: list[_Check] = []
         self._visitors.update(dict.fromkeys(_NAN_MAKERS, self._arithmetic))
         self._visitors.update(dict.fromkeys(("load", "store"), self._access))
+        for code in _EFFECTS - _DECIDES:
+            self._visitors[code] = partial(self._behind_checks, self._visitors[code])
 
     def rewrite(self, function: Function) -> Function:
         self._results = function.results
@@ -73,17 +113,66 @@ class _Checker(Rewriter):
 
     # -- reporting ----------------------------------------------------------------------------------------------
 
+    def _behind_checks(self, visit: Callable[[Operation], None], op: Operation) -> None:
+        self._end_run()
+        visit(op)
+
     def _require(self, ok: Value, kind: str, message: str, shown: Sequence[Value]) -> None:
         """Report and leave unless `ok`."""
-        if ok.is_const and ok.const:
+        if not (ok.is_const and ok.const):
+            self._await(_Check(self.b.loc, kind, message, shown, ok))
+
+    def _await(self, check: _Check) -> None:
+        self._run.append(check)
+        if len(self._run) == MAX_RUN:
+            self._end_run()
+
+    def _end_run(self) -> None:
+        """Do the checks that wait: one branch, behind which each of them has its own."""
+        run, self._run = self._run, []
+        if not run:
             return
+        loc, self.b.loc = self.b.loc, run[0].loc
+        if len(run) == 1 and run[0].kind != "nan":
+            self._check(run[0])
+        else:
+            implied = {arg for check in run if check.keeps for arg in check.args}
+            suspect = self._suspect([check for check in run if check.result not in implied])
+            self.b.push()
+            for check in run:
+                self.b.loc = check.loc
+                self._check(check)
+            self.b.terminate("yield")
+            self._branch(suspect, self.b.pop(), self._passed())
+        self.b.loc = loc
+
+    def _suspect(self, run: Sequence[_Check]) -> Value:
+        """Return whether some check of a run may fail."""
+        found, ok = self.b.bool(False), self.b.bool(True)
+        for check in run:
+            if check.kind == "nan":
+                found = self.b.op("or", found, self._is_nan(check.result))
+            else:
+                ok = self.b.op("and", ok, check.result)
+        return self.b.op("or", found, self.b.op("not", ok))
+
+    def _check(self, check: _Check) -> None:
+        """Report a failure of one check, and leave."""
+        ok = self.b.op("not", self._is_nan(check.result)) if check.kind == "nan" else check.result
+        for arg in check.args:
+            ok = self.b.op("or", ok, self._is_nan(arg))
+        self.b.push()
+        self.b.op("fail", *check.shown, attr=(check.kind, check.message))
+        self._give_up()
+        self._branch(ok, self._passed(), self.b.pop())
+
+    def _branch(self, cond: Value, first: Region, second: Region) -> None:
+        self.b.emit("if", [cond], None, (first, second))
+
+    def _passed(self) -> Region:
         self.b.push()
         self.b.terminate("yield")
-        fine = self.b.pop()
-        self.b.push()
-        self.b.op("fail", *shown, attr=(kind, message))
-        self._give_up()
-        self.b.emit("if", [ok], None, (fine, self.b.pop()))
+        return self.b.pop()
 
     def _give_up(self) -> None:
         """Leave the function with results that do not matter."""
@@ -132,30 +221,41 @@ class _Checker(Rewriter):
 
     def _access(self, op: Operation) -> None:
         array, *rest = self.args(op)
-        count = array.type.ndim
+        count, before = array.type.ndim, len(self._run)
         self._array_indices(array, enumerate(rest[:count]))
         self._path_indices(array.type.dtype, op.attr or (), rest[count:])
-        self._copy(op)
+        if op.code == "store" and not is_local(array):
+            self._end_run()
+        self._copy_checked(op, before)
 
     def visit_slice(self, op: Operation) -> None:
         array, *rest = self.args(op)
+        before = len(self._run)
         parts = slice_parts(rest, op.attr)  # ranges were cut to the array's extents
         self._array_indices(array, ((k, operands[0]) for k, (letter, operands) in enumerate(parts) if letter == "i"))
-        self._copy(op)
+        self._copy_checked(op, before)
 
     def visit_atomic(self, op: Operation) -> None:
         array, *rest = self.args(op)
         count = array.type.ndim
         self._array_indices(array, enumerate(rest[:count]))
         self._path_indices(array.type.dtype, op.attr[1], rest[count:])
+        self._end_run()
         self._copy(op)
 
     def visit_extract_dyn(self, op: Operation) -> None:
         x, *_, index = self.args(op)
+        before = len(self._run)
         self._component(index, x.type)
-        self._copy(op)
+        self._copy_checked(op, before)
 
     visit_insert_dyn = visit_extract_dyn
+
+    def _copy_checked(self, op: Operation, before: int) -> None:
+        """Copy an operation that must not happen if its own checks, those behind the first `before`, fail."""
+        if len(self._run) != before:
+            self._end_run()
+        self._copy(op)
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
@@ -165,7 +265,8 @@ class _Checker(Rewriter):
             self._nonzero(op)
         self._copy(op)
         if s.is_float:
-            self._not_nan(self.values[op.results[0]], self.args(op), op.attr if op.code == "libm" else op.code)
+            name, keeps = (op.attr, False) if op.code == "libm" else (op.code, True)
+            self._not_nan(self.values[op.results[0]], self.args(op), name, keeps)
 
     def _nonzero(self, op: Operation) -> None:
         a, b = self.args(op)
@@ -178,6 +279,8 @@ class _Checker(Rewriter):
 
     def visit_call(self, op: Operation) -> None:
         callee = self._checked(op.attr)
+        if not callee.is_library or self._has_effects(callee):
+            self._end_run()
         results = list(self.b.emit("call", self.args(op), callee, results=callee.results))
         if callee is not op.attr and self._leaves_function:
             self._leave_unless(results.pop())
@@ -189,36 +292,22 @@ class _Checker(Rewriter):
     def _leave_unless(self, ok: Value) -> None:
         """Leave without a report of its own: the callee made one."""
         self.b.push()
-        self.b.terminate("yield")
-        fine = self.b.pop()
-        self.b.push()
         self._give_up()
-        self.b.emit("if", [ok], None, (fine, self.b.pop()))
+        self._branch(ok, self._passed(), self.b.pop())
 
-    def _not_nan(self, result: Value, args: Sequence[Value], name: str) -> None:
-        found = self._has_nan(result)
-        if found is None:
-            return
-        self.b.push()
-        ok = self.b.bool(False)
-        for arg in args:
-            from_arg = self._has_nan(arg)
-            if from_arg is not None:
-                ok = self.b.op("or", ok, from_arg)
-        shown = self._shown(args)
-        operands = ", ".join(f"{{{i}}}" for i in range(len(shown)))
-        self._require(ok, "nan", f"{name}({operands}) is NaN", shown)
-        self.b.terminate("yield")
-        suspect = self.b.pop()
-        self.b.push()
-        self.b.terminate("yield")
-        self.b.emit("if", [found], None, (suspect, self.b.pop()))
+    def _not_nan(self, result: Value, args: Sequence[Value], name: str, keeps: bool = False) -> None:
+        if self._can_be_nan(result) and result not in args:  # x * 1 is x
+            shown = self._shown(args)
+            operands = ", ".join(f"{{{i}}}" for i in range(len(shown)))
+            given = [arg for arg in args if self._can_be_nan(arg)]
+            self._await(_Check(self.b.loc, "nan", f"{name}({operands}) is NaN", shown, result, given, keeps))
 
-    def _has_nan(self, x: Value) -> Value | None:
-        """Return the condition that `x` has a NaN component; None if it cannot have one."""
+    def _can_be_nan(self, x: Value) -> bool:
         s = element(x.type)
-        if x.is_const or not isinstance(s, Scalar) or not s.is_float:
-            return None
+        return not x.is_const and isinstance(s, Scalar) and s.is_float
+
+    def _is_nan(self, x: Value) -> Value:
+        """Return the condition that `x` has a NaN component."""
         found = self.b.bool(False)
         for leaf in self._leaves(x):
             found = self.b.op("or", found, self.b.op("ne", leaf, leaf))

@@ -300,14 +300,14 @@ class CudaReports(Reports):
         aligned = w.inst(f"icmp eq i64 {w.inst(f'and i64 {offset}, 7')}, 0")
         return LaneValue(BOOL, w.inst(f"and i1 {inside}, {aligned}"))
 
-    def fail(self, site: int, thread: str, slots: list[LaneValue], mask: str | None) -> None:
+    def fail(self, site: LaneValue, thread: str, slots: list[LaneValue], mask: str | None) -> None:
         """The first thread to take the record (`wc_failure` of abi.h) writes the rest of it."""
         w = self.w
         won, done = w.label("failed"), w.label("reported")
         pair = w.inst(f"cmpxchg ptr %context, i64 {_NEVER}, i64 {thread}{CudaAtomics.scope} monotonic monotonic")
         w.cond_br(w.inst(f"extractvalue {{ i64, i1 }} {pair}, 1"), won, done)
         w.start(won)
-        for offset, number in ((8, site), (12, len(slots))):
+        for offset, number in ((8, site.text), (12, len(slots))):
             at = w.inst(f"getelementptr i8, ptr %context, i64 {offset}")
             w.do(f"store i32 {number}, ptr {at}")
         self._fill(w.inst("getelementptr i8, ptr %context, i64 16"), slots, "0")
