@@ -77,8 +77,8 @@ def _drop(region: Region) -> None:
 
 
 class _Check(NamedTuple):
-    """A check that waits. `result` is its condition; for NaN it is what must be a number if `args` are. An operation that
-    `keeps` NaNs gives NaN whenever one of `args` is.
+    """A check that waits. `result` is its condition; for NaN it is what must be a number if `args` are. An operation
+    that `keeps` NaNs gives NaN whenever one of `args` is.
     """
 
     loc: Loc | None
