@@ -19,6 +19,34 @@ def lift(points: wp.array(dtype=wp.vec3), time: float, height: float, lifted: wp
 REST = np.array([[0, 0, 0], [1, 2, 3], [4, 5, 6]], np.float32)
 
 
+COPIES = """#usda 1.0
+def Xform "P" (prepend apiSchemas = ["OmniGraphAPI"]) {
+    rel omniGraphs = </G>
+    custom double x = 0
+}
+def Xform "Q" (prepend apiSchemas = ["OmniGraphAPI"]) {
+    rel omniGraphs = </G>
+    custom double x = 0
+}
+def OmniGraph "G" {
+    token evaluator:type = "push"
+    def OmniGraphNode "target" {
+        token node:type = "omni.graph.nodes.GraphTarget"
+    }
+    def OmniGraphNode "time" {
+        token node:type = "omni.graph.nodes.ReadTime"
+    }
+    def OmniGraphNode "write" {
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom bool inputs:usePath = 1
+        custom token inputs:primPath.connect = </G/target.outputs:primPath>
+        custom token inputs:name = "x"
+        custom token inputs:value.connect = </G/time.outputs:frame>
+    }
+}
+"""
+
+
 @pytest.fixture
 def stage():
     """A stage in memory with three points, and a graph that lifts them with time, built in Python."""
@@ -153,6 +181,54 @@ def test_mistakes_of_paths_and_values(stage):
             player.get("/Dot.points")
         with pytest.raises(TypeError, match="not an array"):
             player.array("/Graph/lift.inputs:height")
+
+
+def test_a_prim_that_is_no_node_is_told_with_what_to_write(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        with pytest.raises(KeyError, match="/Dots is no node, but a Points of the scene") as told:
+            player.set("/Dots.points", REST)
+        assert 'stage.GetAttributeAtPath("/Dots.points").Set(VALUE)' in str(told.value)
+        assert "WritePrimAttribute with inputs:prim = </Dots>" in str(told.value)
+        with pytest.raises(KeyError, match="/Graph is a graph"):
+            player.set("/Graph.height", 1)
+        with pytest.raises(KeyError, match="there is no node /Dats"):
+            player.set("/Dats.points", REST)
+        with pytest.raises(KeyError, match="/Graph/lift has no attribute 'points'"):
+            player.set("/Graph/lift.points", REST)
+
+
+def test_a_program_switches_nodes_and_graphs(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        player.step()
+        player.set("/Graph/lift.node:enabled", False)
+        player.step()
+        assert player.get("/Graph/lift.node:enabled") is False and player.get("/Graph.graph:enabled") is True
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(1), rtol=1e-6)  # it rests
+        player.set("/Graph/lift.node:enabled", True)
+        player.set("/Graph.graph:enabled", False)
+        player.step()
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(1), rtol=1e-6)
+        player.rewind()
+        player.step()
+        np.testing.assert_array_equal(player.get("/Dots.points"), REST)  # what was set stays
+        player.set("/Graph.graph:enabled", True)
+        player.step()
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(2), rtol=1e-6)
+        with pytest.raises(ValueError, match="/Graph/lift.node:enabled: bool needs true or false"):
+            player.set("/Graph/lift.node:enabled", "off")
+        assert not player.errors
+
+
+def test_a_switch_reaches_all_copies_of_a_graph(tmp_path):
+    scene = tmp_path / "copies.usda"
+    scene.write_text(COPIES)
+    with wp.usd.play(scene, frames=(1, 2)) as player:
+        player.set("/G/write.node:enabled", False)
+        player.step()
+        assert (player.get("/P.x"), player.get("/Q.x")) == (0.0, 0.0)
+        player.set("/G/write.node:enabled", True)
+        player.step()
+        assert (player.get("/P.x"), player.get("/Q.x")) == (2.0, 2.0)
 
 
 def test_a_range_is_needed(stage):

@@ -274,6 +274,11 @@ def test_inputs_connected_in_a_ring_do_not_hang(make_scene, play):
         ("/G/w.inputs:execIn", "1", "is an execution attribute; set an input"),
         ("/G/tick.outputs:frame", "1", "is an output, which its node sets; set an input"),
         ("/G/tick.inputs:onlyPlayback", "2", "true or false"),
+        ("/G/tick.node:enabled", "perhaps", "--set /G/tick.node:enabled: bool needs true or false"),
+        ("/G/tick.graph:enabled", "false", "did you mean node:enabled?"),
+        ("/G.node:enabled", "false", "/G is a graph, which has no attribute 'node:enabled' to set; it has graph:enabled"),
+        ("/World/Mesh.points", "[]", "/World/Mesh is no node, but a Mesh of the scene"),
+        ("/World.node:enabled", "false", "/World is no node, but a Xform of the scene"),
     ],
 )
 def test_set_mistakes(make_scene, name, text, words):
@@ -293,6 +298,18 @@ def test_set_gives_an_open_input_its_type(make_scene, text, kind, value):
     player = Player.open(scene, Settings(values=[("/G/n.inputs:input", text)]))
     attribute = player.loaded.attribute("/G/n.inputs:input")
     assert str(attribute.resolved) == kind and np.array_equal(attribute.value, value)
+
+
+@pytest.mark.parametrize("off", ["false", "0", "False"])
+def test_set_switches_nodes_and_graphs(make_scene, play, off):
+    nodes = TIME + write("a", "height", "/G/time.outputs:frame") + write("b", "scale", "/G/time.outputs:frame")
+    scene = make_scene(nodes)
+    assert play(scene, values=[("/G/b.node:enabled", off)]).outcome.written == ["/World/Mesh.height"]
+    assert play(scene, values=[("/G.graph:enabled", off)]).outcome.written == []
+    scene = make_scene(nodes.replace('"b" {', '"b" {\n custom bool node:enabled = 0\n'), name="off.usda")
+    assert play(scene).outcome.written == ["/World/Mesh.height"]
+    both = ["/World/Mesh.height", "/World/Mesh.scale"]
+    assert play(scene, values=[("/G/b.node:enabled", "true")]).outcome.written == both
 
 
 def test_set_tells_values_beyond_limits(make_scene):

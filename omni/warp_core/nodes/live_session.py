@@ -34,19 +34,19 @@ from ..usd.stage import (
     unreadable,
 )
 from .extensions import node_folders
-from .graph.attribute import arriving, type_words
 from .graph.node_graph import Attribute, Host, Log, Node, Observer, Timeline
 from .graph.schedule import Schedule
+from .graph.switches import is_switch, switched
 from .kernel.diagnostics import entry
 from .ogn.ogn_spec import OgnError
-from .ogn.value_limits import beyond
 from .scene import collector, consent
 from .scene.graph_loader import Loaded, load, take
 from .scene.stage_values import StageStore
+from .scene.user_values import tell_limits, type_for, why_absent
 from .stock import node_registry
-from .values.attribute_types import AttributeType
+from .values.attribute_types import BOOL, AttributeType
 from .values.attribute_values import ValueTypeError, coerce, from_text
-from .values.literals import literal, type_of_literal
+from .values.literals import literal
 
 MAX_FRAMES = 1_000_000
 
@@ -100,16 +100,17 @@ class Session:
         host.folder = "" if settings.trusted else os.path.dirname(layer_file(stage.GetRootLayer()))
         host.observers, host.replays = settings.observers, settings.isolated is None
         host.store = self._new_store()
-        for name, text in settings.values:
-            self.disconnect(_override(loaded, name, text))
-        self.withheld: frozenset[str] = frozenset()  # nodes whose code must not run; `rewind` takes a change of it
-        self.codes = consent.collect(loaded, stage)
         self.schedule: Schedule | None = None
         self.frame: int | None = None
+        self._values: dict[str, tuple[Any, AttributeType]] = {}  # of `set`
+        self._switches: dict[str, bool] = {}  # of `switch`
+        self._texts: dict[str, str] = {}  # of `set_code`
+        for name, text in settings.values:
+            self._override(name, text)
+        self.withheld: frozenset[str] = frozenset()  # nodes whose code must not run; `rewind` takes a change of it
+        self.codes = consent.collect(loaded, stage)
         self.is_exact = True
         self._wall_before: dict[Node, float] = {}
-        self._values: dict[str, tuple[Any, AttributeType]] = {}  # of `set`
-        self._texts: dict[str, str] = {}  # of `set_code`
 
     @classmethod
     def open(cls, path: str, settings: Settings, log: Log | None = None) -> Session:
@@ -246,14 +247,34 @@ class Session:
         Raises:
             ValueTypeError: The value does not fit.
         """
-        kind = _type_for(attribute, value)
+        kind = type_for(attribute, value)
         value = coerce(value, kind)
         attribute.set(value, kind)
-        _tell_limits(attribute)
+        tell_limits(attribute)
         self.disconnect(attribute)
         if self.schedule is not None:
             self.schedule.share(attribute)
         self._values[attribute.path] = value, kind
+        self.is_exact = False
+
+    def has_switch(self, path: str) -> bool:
+        """True if there is a node with `node:enabled`, or a graph with `graph:enabled`, at `path`."""
+        return is_switch(path) and bool(switched(self.loaded.nodes(), path))
+
+    def is_on(self, path: str) -> bool:
+        """True if the switch at `path` is on."""
+        return switched(self.loaded.nodes(), path)[0].enabled
+
+    def switch(self, path: str, on: Any) -> None:
+        """Switch a node or a graph on or off, by the path of its `node:enabled` or `graph:enabled`.
+
+        Raises:
+            ValueTypeError: The value is neither true nor false.
+        """
+        self._switches[path] = is_on = bool(coerce(on, BOOL))
+        copies = self.schedule.nodes() if self.schedule is not None else []
+        for each in switched([*self.loaded.nodes(), *copies], path):
+            each.enabled = is_on
         self.is_exact = False
 
     def disconnect(self, attribute: Attribute) -> None:
@@ -283,6 +304,7 @@ class Session:
         frame, was_open = self.frame, self.schedule is not None
         self.close()
         self._values.clear()
+        self._switches.clear()
         self._texts.clear()
         self.load_again()
         if was_open:
@@ -312,12 +334,36 @@ class Session:
             if attribute is not None:
                 attribute.set(value, kind)
                 self.disconnect(attribute)
+        for path, is_on in self._switches.items():
+            self.switch(path, is_on)
 
     def _with_texts(self, codes: list[consent.Code]) -> list[consent.Code]:
         return [replace(code, text=self._texts.get(code.node, code.text)) for code in codes]
 
     def _new_store(self) -> StageStore:
         return StageStore(self.stage, self.host.log, time_code_rate(self.stage) / self.fps, self.start)
+
+    def _override(self, path: str, text: str) -> None:
+        """Set an attribute or a switch from the command line. Raises SettingsError."""
+        try:
+            if self.has_switch(path):
+                self.switch(path, from_text(text, BOOL))
+            else:
+                self._override_attribute(path, text)
+        except ValueTypeError as error:
+            raise SettingsError(f"--set {path}: {error}") from None
+
+    def _override_attribute(self, path: str, text: str) -> None:
+        attribute = self.loaded.attribute(path)
+        if attribute is None:
+            raise SettingsError(f"--set {path}: {why_absent(self.stage, self.loaded, path)}")
+        if attribute.type.is_execution or attribute.port == "outputs":
+            what = "an execution attribute" if attribute.type.is_execution else "an output, which its node sets"
+            raise SettingsError(f"--set {path}: it is {what}; set an input, a state or a variable")
+        kind = type_for(attribute, literal(text))
+        attribute.set(from_text(text, kind), kind)
+        tell_limits(attribute)
+        self.disconnect(attribute)
 
     # Questions.
 
@@ -374,38 +420,3 @@ def _range(stage: Usd.Stage, settings: Settings) -> tuple[int, int, float]:
     if not 0 < end - start + 1 <= MAX_FRAMES:
         raise SettingsError(f"the frame range {start}:{end} must hold 1 to {MAX_FRAMES} frames")
     return start, end, float(fps)
-
-
-def _override(loaded: Loaded, path: str, text: str) -> Attribute:
-    """Set an attribute from the command line, and return it."""
-    attribute = loaded.attribute(path)
-    if attribute is None:
-        raise SettingsError(f"--set {path}: {loaded.missing(path, lambda a: not a.type.is_execution)}")
-    if attribute.type.is_execution or attribute.port == "outputs":
-        what = "an execution attribute" if attribute.type.is_execution else "an output, which its node sets"
-        raise SettingsError(f"--set {path}: it is {what}; set an input, a state or a variable")
-    try:
-        kind = _type_for(attribute, literal(text))
-        attribute.set(from_text(text, kind), kind)
-    except ValueTypeError as error:
-        raise SettingsError(f"--set {path}: {error}") from None
-    _tell_limits(attribute)
-    return attribute
-
-
-def _type_for(attribute: Attribute, value: Any) -> AttributeType:
-    """Return the type of an attribute; one that is open takes that of the value. Raises ValueTypeError."""
-    kind = attribute.resolved
-    if not kind.is_any:
-        return kind
-    own = type_of_literal(value)
-    if own is None or arriving(own, attribute.type) is None:
-        raise ValueTypeError(f"{value!r} is no value for an attribute of type {type_words(attribute.type)}")
-    return own
-
-
-def _tell_limits(attribute: Attribute) -> None:
-    """Warn of a value beyond the limits that the node type gives, as for values of the scene."""
-    spec = attribute.spec
-    if spec is not None and spec.has_limits and (text := beyond(spec, attribute.value)):
-        attribute.node.warn(f"{attribute.name}: {text}")

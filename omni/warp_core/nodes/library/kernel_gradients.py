@@ -241,7 +241,7 @@ def _program(node: Node) -> Program:
     """Return the program of a node in this frame. Raises GraphError if a tape cannot follow it."""
     state: KernelState = node.shared_state
     program = state.program
-    if program is None or node.failed or not node.enabled:
+    if program is None or node.failed or not node.is_on:
         raise GraphError(f"{node.path} has not run in this frame, so the loss has no gradient")
     if program.structs:
         raise GraphError(f"{node.path} is in the style of omni.warp (inputs: Inputs, outputs: Outputs), which has no "

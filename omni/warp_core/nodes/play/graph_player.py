@@ -16,9 +16,10 @@ from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Log, Node
 from ..live_session import Session, Settings
 from ..scene import consent
+from ..scene.user_values import why_absent
 from ..scene.visible_text import harmless
 from ..values.array_elements import as_array, element_type
-from ..values.attribute_types import AttributeType
+from ..values.attribute_types import BOOL, AttributeType
 from ..values.attribute_values import Value, ValueTypeError
 from .player import Player
 
@@ -223,12 +224,16 @@ class GraphPlayer:
         """Set an input of a node. A connection or animation of it no longer counts.
 
         A new text of a Kernel node (`inputs:codeStr`) compiles in the background; its last good text runs until then.
+        `node:enabled` of a node and `graph:enabled` of a graph switch it off with False, and on with True.
 
         Raises:
             KeyError: There is no such attribute.
             ValueError: The value does not fit its type, or the attribute is no input.
             ConsentError: It is the code of a node, and the stage was opened without `trust=True`.
         """
+        if self._player.has_switch(path):
+            self._switch(path, value)
+            return
         attribute = self._attribute(path)
         kind = attribute.resolved
         if attribute.port != "inputs":
@@ -239,6 +244,12 @@ class GraphPlayer:
             self._player.set(attribute, _copied(value))
         except ValueTypeError as error:
             raise ValueError(f"{path} ({kind}): {error}") from None
+
+    def _switch(self, path: str, on: Any) -> None:
+        try:
+            self._player.switch(path, on)
+        except ValueTypeError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def _set_code(self, node: str, text: str) -> None:
         if not self._trust:
@@ -281,13 +292,15 @@ class GraphPlayer:
     def _attribute(self, path: str) -> Attribute:
         attribute = self._player.loaded.attribute(path)
         if attribute is None:
-            raise KeyError(f"{path}: {self._player.loaded.missing(path, lambda a: not a.type.is_execution)}")
+            raise KeyError(f"{path}: {why_absent(self._player.stage, self._player.loaded, path)}")
         return attribute
 
     def _typed(self, path: str) -> tuple[AttributeType, Value]:
         attribute = self._player.loaded.attribute(path)
         if attribute is not None:
             return attribute.resolved, attribute.value
+        if self._player.has_switch(path):
+            return BOOL, self._player.is_on(path)
         return self._of_prim(path, self._player.host.store.look)
 
     def _version(self, path: str) -> int:

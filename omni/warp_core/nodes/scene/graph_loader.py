@@ -17,6 +17,7 @@ from pxr import Usd
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy
 from ...usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
+from ..graph import switches
 from ..graph.attribute import Attribute, arriving, type_words
 from ..graph.evaluate import EVALUATORS
 from ..graph.node_graph import MODES, STAGES, Graph, Host, Instance, Node
@@ -59,6 +60,10 @@ class Loaded:
         """All nodes of all graphs."""
         return [node for graph in self.graphs for node in graph]
 
+    def has_node(self, path: str) -> bool:
+        """True if there is a node, or a graph with variables, at a path."""
+        return path in self._by_path
+
     def missing(self, path: str, suits: Callable[[Attribute], bool], hint: bool = True) -> str:
         """Return why there is no attribute at `path`, with the most similar names among attributes that suit."""
         prim, _, name = path.partition(".")
@@ -68,10 +73,14 @@ class Loaded:
         if node.type is None and node.disabled:
             return f"{prim} is of the unknown type {node.type_name!r}"
         found = [a for a in node.attributes.values() if suits(a)]
-        near = similar(name, [a.name for a in found]) if hint else ()
+        if switches.is_switch(path):  # the one of a node at a graph, or the other way round
+            near = [switches.GRAPH if node.graph is None else switches.NODE]
+        else:
+            near = similar(name, [a.name for a in found]) if hint else []
         port = name.partition(":")[0]
         found.sort(key=lambda a: (a.port != port, a.spec is not None))  # the user's own attributes first
-        return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
+        what = "graph" if node.graph is None else "node"
+        return f"the {what} {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
 
     def _nearest_nodes(self, path: str) -> list[str] | tuple[str, ...]:
         """Return the paths most like `path`: of nodes beside it, else of all nodes."""
@@ -174,7 +183,7 @@ def _graph(prim: Usd.Prim, path: str, host: Host, parent: Graph | None, loaded: 
     graph = Graph(path, evaluator if parent is None else parent.evaluator, host, parent)
     graph.stage = _setting(prim, names, "pipelineStage", STAGES, STAGES[0], host)
     graph.mode = _setting(prim, names, "evaluationMode", MODES, MODES[0], host)
-    graph.enabled = _value(prim, names, "graph:enabled", bool) is not False and (parent is None or parent.enabled)
+    graph.enabled = _value(prim, names, switches.GRAPH, bool) is not False
     holder = Node(path, "OmniGraph", None, host)
     for name in names:
         if name.startswith(_VARIABLE):
@@ -216,7 +225,7 @@ def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: L
     node_type = registry.find(type_name)
     node = loaded._by_path[path] = graph.outermost.nodes[path] = Node(path, type_name, node_type, graph.host)
     node.graph = graph
-    node.enabled = _value(prim, names, "node:enabled", bool) is not False and (graph.parent is None or graph.enabled)
+    node.enabled = _value(prim, names, switches.NODE, bool) is not False
     if node_type is None:
         _tell_unknown(node, registry)
     else:

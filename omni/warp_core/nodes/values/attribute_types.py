@@ -192,6 +192,7 @@ ANY = AttributeType("any")
 BUNDLE = AttributeType("bundle")
 EXECUTION = AttributeType("execution")
 TOKEN = AttributeType("token")
+BOOL = AttributeType("bool")
 
 
 @cache

@@ -83,7 +83,8 @@ def coerce(value: Any, t: AttributeType) -> Value:
 
 
 def _shape_words(t: AttributeType) -> str:
-    one = "one number" if not t.shape else f"{' x '.join(map(str, t.shape))} numbers"
+    one = "true or false" if t.base == "bool" else "one number"
+    one = f"{' x '.join(map(str, t.shape))} numbers" if t.shape else one
     return f"a list of elements of {one}" if t.is_array else one
 
 
