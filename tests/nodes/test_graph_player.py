@@ -239,6 +239,33 @@ def test_a_range_is_needed(stage):
         assert player.step() == 5
 
 
+@pytest.mark.parametrize("frames", [(2, 3), [2, 3], np.array([2, 3]), range(2, 4)], ids=str)
+def test_frames_are_a_pair_or_a_range(stage, frames):
+    with wp.usd.play(stage, frames=frames, trust=True) as player:
+        player.play()
+        assert player.frames == (2, 3) and player.frame == 3
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        (3, r"frames=3 is not a first and a last frame; write frames=\(1, 48\), or frames=\(5, 5\) for frame 5"),
+        ("1:4", "frames='1:4' is not a first and a last frame"),
+        ((1.5, 3), "is not a first and a last frame"),
+        ((1, 2, 3), "is not a first and a last frame"),
+        (range(1, 9, 2), "is not a first and a last frame"),
+        (range(0), "is not a first and a last frame"),
+        ((4, 1), r"the last frame comes before the first; write frames=\(1, 4\)"),
+    ],
+    ids=str,
+)
+def test_other_frames_are_told_with_what_to_write(stage, tmp_path, frames, words):
+    with pytest.raises(wp.nodes.SettingsError, match=words):
+        wp.usd.play(stage, frames=frames, trust=True)
+    with pytest.raises(ValueError, match=words):
+        wp.usd.preview(stage, tmp_path / "out.gif", frames=frames)
+
+
 def test_an_open_input_takes_the_type_of_what_is_set_also_after_a_rewind(stage):
     graph = wp.nodes.GraphBuilder(stage, "/Sum")
     graph.node("sum", "omni.graph.nodes.Add", a=1)

@@ -14,7 +14,7 @@ from ..late_bound import late
 def play(
     scene: str | os.PathLike[str] | Usd.Stage,
     *,
-    frames: tuple[int, int] | None = None,
+    frames: tuple[int, int] | range | None = None,
     fps: float | None = None,
     device: str = "cpu",
     nodes: Iterable[str] = (),
@@ -24,7 +24,8 @@ def play(
 
     Args:
         scene: Path of a USD file, or a stage. It is never changed.
-        frames: First and last frame. None: the range of the stage.
+        frames: First and last frame, such as (1, 48); or a `range`, which stops before its end: range(1, 49). None:
+            the range of the stage.
         fps: Frames per second. None: the rate of the stage.
         device: Device of the kernels.
         nodes: Folders of node types, whose Python files run.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pxr import Ar, Sdf, Tf, Usd, UsdUtils
 
@@ -121,6 +123,20 @@ def frame_range(stage: Usd.Stage, fps: float) -> tuple[int, int] | None:
         _frame(stage, "startTimeCode", stage.GetStartTimeCode(), scale),
         _frame(stage, "endTimeCode", stage.GetEndTimeCode(), scale),
     )
+
+
+def first_and_last(frames: Any) -> tuple[int, int]:
+    """Return the frames that a user chose: a pair of the first and the last one, or a Python range. Raises ValueError."""
+    if isinstance(frames, range) and frames.step == 1 and len(frames):
+        return frames[0], frames[-1]
+    try:
+        first, last = map(operator.index, frames)
+    except (TypeError, ValueError):
+        text = f"frames={frames!r} is not a first and a last frame; write frames=(1, 48), or frames=(5, 5) for frame 5"
+        raise ValueError(text) from None
+    if last < first:
+        raise ValueError(f"frames={frames!r}: the last frame comes before the first; write frames=({last}, {first})")
+    return first, last
 
 
 def _frame(stage: Usd.Stage, name: str, code: float, scale: float) -> int:

@@ -12,9 +12,10 @@ from pxr import Sdf, Usd
 
 from ...arrays.array import array
 from ...usd.output_layer import OutputLayer, SampleLayer
+from ...usd.stage import first_and_last
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Log, Node
-from ..live_session import Session, Settings
+from ..live_session import Session, Settings, SettingsError
 from ..scene import consent
 from ..scene.user_values import why_absent
 from ..scene.visible_text import harmless
@@ -37,14 +38,14 @@ class ConsentError(Exception):
 
 def open_player(
     scene: str | os.PathLike[str] | Usd.Stage,
-    frames: tuple[int, int] | None,
+    frames: tuple[int, int] | range | None,
     fps: float | None,
     device: str,
     nodes: Iterable[str],
     trust: bool,
 ) -> GraphPlayer:
     """Do what `wp.usd.play` says."""
-    settings = Settings(frames, fps, device, nodes=list(nodes), trusted=trust)
+    settings = Settings(_chosen(frames), fps, device, nodes=list(nodes), trusted=trust)
     log = Log(lambda text: None, show=lambda text: print(harmless(text)))
     player: Session
     if isinstance(scene, Usd.Stage):
@@ -52,6 +53,13 @@ def open_player(
     else:
         player = Player.open(os.fspath(scene), settings, log)
     return GraphPlayer(player, trust)
+
+
+def _chosen(frames: tuple[int, int] | range | None) -> tuple[int, int] | None:
+    try:
+        return None if frames is None else first_and_last(frames)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
 
 
 class ArraySummary(NamedTuple):

@@ -7,6 +7,7 @@ import os
 from pxr import Usd
 
 from ...logger import warn
+from ..stage import first_and_last
 from . import preview as pictures
 
 
@@ -15,7 +16,7 @@ def preview(
     output: str | os.PathLike[str],
     *,
     frame: float | None = None,
-    frames: tuple[int, int] | None = None,
+    frames: tuple[int, int] | range | None = None,
     size: tuple[int, int] = (960, 540),
     camera: str | None = None,
 ) -> str:
@@ -25,7 +26,7 @@ def preview(
         scene: Path of a USD file or of a volume file (`.vdb`, `.nvdb`), or a stage.
         output: The picture: `.png`, `.jpg` and others; with `frames` a `.gif` or `.webp`.
         frame: The frame to draw. None: the first of the stage.
-        frames: First and last frame of an animation, in place of `frame`.
+        frames: First and last frame of an animation, or a `range`, in place of `frame`.
         size: Width and height in pixels.
         camera: Path of the camera to look through. None: the first of the stage, else one that shows everything.
 
@@ -51,5 +52,6 @@ def preview(
         ['ball.png']
     """
     given = scene if isinstance(scene, Usd.Stage) else os.fspath(scene)
-    request = pictures.Request(given, os.fspath(output), frame, frames, size, camera)
+    chosen = None if frames is None else first_and_last(frames)
+    request = pictures.Request(given, os.fspath(output), frame, chosen, size, camera)
     return pictures.preview(request, warn=lambda text: warn(text, stacklevel=3))
