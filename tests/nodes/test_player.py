@@ -276,7 +276,11 @@ def test_inputs_connected_in_a_ring_do_not_hang(make_scene, play):
         ("/G/tick.inputs:onlyPlayback", "2", "true or false"),
         ("/G/tick.node:enabled", "perhaps", "--set /G/tick.node:enabled: bool needs true or false"),
         ("/G/tick.graph:enabled", "false", "did you mean node:enabled?"),
-        ("/G.node:enabled", "false", "/G is a graph, which has no attribute 'node:enabled' to set; it has graph:enabled"),
+        (
+            "/G.node:enabled",
+            "false",
+            "/G is a graph, which has no attribute 'node:enabled' to set; it has graph:enabled",
+        ),
         ("/World/Mesh.points", "[]", "/World/Mesh is no node, but a Mesh of the scene"),
         ("/World.node:enabled", "false", "/World is no node, but a Xform of the scene"),
     ],

@@ -312,6 +312,25 @@ def test_dynamic_attributes_of_prim_nodes(result):
     assert stage.GetAttributeAtPath("/World/Mesh.count").Get(3) == 0  # not connected, so not written
 
 
+def test_outputs_of_read_prim_attributes_without_a_value_are_told_once(result):
+    nodes = """
+    def OmniGraphNode "read"
+    {
+        token node:type = "omni.graph.nodes.ReadPrimAttributes"
+        custom rel inputs:prim = </World/Mesh>
+        custom string inputs:attrNamesToImport = "* ^scale"
+        custom double outputs:height
+        custom float[] outputs:primvars:heat
+        custom float outputs:scale
+    }
+    """
+    played = result(nodes, clean=False)
+    (told,) = played.log.warnings
+    assert "outputs:primvars:heat gets no value: the prim /World/Mesh has no attribute 'primvars:heat'" in told
+    assert "outputs:scale gets no value: inputs:attrNamesToImport leaves scale out" in told
+    assert "height" not in told
+
+
 def test_camera_relationship_and_paths(result):
     nodes = """
     def Camera "Eye"

@@ -19,6 +19,7 @@ from ...usd.stage import frame_rate, time_code_rate
 from ..graph.node_graph import GraphError, Host, Log
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, coerce
+from .absent_attributes import why_empty
 from .kit_database import KitDatabase, seconds_of_kit
 from .stage_values import StageStore, value_at
 
@@ -33,13 +34,13 @@ class KitStore(StageStore):
 
     def look(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
         """Type and value now, or of the stage without its session layer at `timecode`. Raises GraphError."""
-        source, kind = self.attribute(path, name)
-        time = self.now
+        attribute, kind = self.attribute(path, name)
+        source, time = attribute, self.now
         if timecode is not None:
-            source, time = self._authored.GetAttributeAtPath(source.GetPath()), Usd.TimeCode(float(timecode))
+            source, time = self._authored.GetAttributeAtPath(attribute.GetPath()), Usd.TimeCode(float(timecode))
         value = value_at(source, time) if source else None
         if value is None:
-            raise GraphError(f"{path}.{name} has no value")
+            raise GraphError(why_empty(attribute))
         return kind, coerce(value, kind)
 
     def changes_of(self, path: str) -> int:

@@ -23,6 +23,7 @@ from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter
 from ..values.bundles import indices_of
 from . import topology_check
+from .absent_attributes import why_absent, why_empty
 from .interpolation_check import InterpolationCheck
 from .stage_prims import StagePrims
 
@@ -98,13 +99,12 @@ class StageStore:
         names = [str(p.GetPath()) for p in parent.GetAllChildren()] if parent is not None else []
         raise GraphError(f"there is no prim {path}" + did_you_mean(nearest(path, names)))
 
-    def attribute(self, path: str, name: str) -> tuple[Usd.Attribute, AttributeType]:
-        """The attribute `name` of a prim with its type. Raises GraphError."""
+    def attribute(self, path: str, name: str, type_name: str = "") -> tuple[Usd.Attribute, AttributeType]:
+        """The attribute `name` of a prim with its type. Raises GraphError, with the USD type that it should have."""
         prim = self.prim(path)
         found = prim.GetAttribute(name)
         if not found:
-            near = nearest(name, prim.GetPropertyNames())
-            raise GraphError(f"the prim {path} has no attribute {name!r}" + did_you_mean(near))
+            raise GraphError(why_absent(prim, name, type_name))
         kind = from_sdf(str(found.GetTypeName()))
         if kind is None:
             raise GraphError(f"{path}.{name} is a {found.GetTypeName()}, for which OmniGraph has no type")
@@ -133,7 +133,7 @@ class StageStore:
         source, kind = self.attribute(path, name)
         value = value_at(source, self.now if timecode is None else Usd.TimeCode(timecode))
         if value is None:
-            raise GraphError(f"{path}.{name} has no value")
+            raise GraphError(why_empty(source))
         result = (kind, coerce(value, kind))
         if not source.ValueMightBeTimeVarying():
             self._static[key] = result
@@ -145,7 +145,7 @@ class StageStore:
         known = self._written.get(key)
         uniform = False
         if known is None:
-            source, held = self.attribute(path, name)
+            source, held = self.attribute(path, name, kind.sdf)
             uniform = source.GetVariability() == Sdf.VariabilityUniform
             if source.GetPrim().IsInstanceProxy():
                 raise GraphError(f"{path} is part of an instance, which cannot be written to; make it not instanceable")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...graph.attribute import GraphError
 from ...graph.database import Database
 from ...graph.node_graph import NodeType
 from ...values.attribute_types import AttributeType, parse
@@ -204,12 +205,27 @@ class ReadPrimAttributes(_Reading):
     @staticmethod
     def compute(db: Database) -> bool:
         """Read them."""
-        bundle = db.shared_state.read_one(db, prim_path(db), db.inputs.attrNamesToImport)
+        path = prim_path(db)
+        bundle = db.shared_state.read_one(db, path, db.inputs.attrNamesToImport)
         db.outputs.primBundle = bundle
+        absent = []
         for name, output in dynamic_names(db.node, "outputs").items():
             if name in bundle.attributes:
                 take(db, output, bundle.attributes[name])
+            else:
+                absent.append(f"{output} gets no value: {_why_not_read(db, path, name)}")
+        if absent:
+            db.log_warning("; ".join(absent))
         return True
+
+
+def _why_not_read(db: Database, path: str, name: str) -> str:
+    """Return why a prim's bundle lacks an attribute."""
+    try:
+        db.host.store.look(path, name, timecode(db))
+    except GraphError as error:
+        return str(error)
+    return f"inputs:attrNamesToImport leaves {name} out; write it there too, or *"
 
 
 _TIME = {"usdTimecode": {"type": "timecode", "description": "When to read; NaN is now", "default": "nan"}}
