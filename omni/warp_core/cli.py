@@ -304,11 +304,13 @@ def _ogn(options: argparse.Namespace) -> int:
 
 
 def _nodes(options: argparse.Namespace) -> int:
-    listing = _load("nodes.play.type_tables")
+    listing, spec = _load("nodes.play.type_tables"), _load("nodes.ogn.ogn_spec")
     try:
-        listing.show(options.name)
+        listing.show(options.name, options.nodes)
     except KeyError as error:
         raise _Stop(USAGE, error.args[0]) from None
+    except spec.OgnError as error:
+        raise _Stop(USAGE, f"--nodes {error.where}: {'; '.join(error.problems)}") from None
     return OK
 
 

@@ -199,6 +199,10 @@ def _nodes_options(add: Add) -> None:
     nodes.add_argument(
         "name", metavar="NAME", nargs="?", help="a type or a part of its name: Add, omni.graph.nodes.Add"
     )
+    nodes.add_argument(
+        "--nodes", action="append", default=[], metavar="FOLDER",
+        help="list the types of a folder or extension instead, without running code; may be given several times",
+    )  # fmt: skip
 
 
 def _presets_options(add: Add) -> None:

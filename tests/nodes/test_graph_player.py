@@ -214,7 +214,7 @@ def test_a_program_switches_nodes_and_graphs(stage):
         player.set("/Graph.graph:enabled", True)
         player.step()
         np.testing.assert_allclose(player.get("/Dots.points"), lifted(2), rtol=1e-6)
-        with pytest.raises(ValueError, match="/Graph/lift.node:enabled: bool needs true or false"):
+        with pytest.raises(ValueError, match=r"/Graph/lift\.node:enabled: bool needs true or false"):
             player.set("/Graph/lift.node:enabled", "off")
         assert not player.errors
 

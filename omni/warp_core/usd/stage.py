@@ -126,7 +126,7 @@ def frame_range(stage: Usd.Stage, fps: float) -> tuple[int, int] | None:
 
 
 def first_and_last(frames: Any) -> tuple[int, int]:
-    """Return the frames that a user chose: a pair of the first and the last one, or a Python range. Raises ValueError."""
+    """Return the frames that a user chose, as a pair of the first and the last one or a range. Raises ValueError."""
     if isinstance(frames, range) and frames.step == 1 and len(frames):
         return frames[0], frames[-1]
     try:

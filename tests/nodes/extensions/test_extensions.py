@@ -1,6 +1,7 @@
 """Node types of other extensions: found by their manifest, loaded with what they import, played, tested, documented."""
 
 import json
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -188,6 +189,33 @@ def test_a_hook_as_written_for_kit_gives_types_from_their_parts(tmp_path, capsys
     (folder / "OgnTwice.ogn").write_text(json.dumps({"Twice": body}))
     (folder / "OgnTwice.py").write_text(RESOLVING)
     assert cli.main(["ogn", "test", str(folder)]) == 0, capsys.readouterr()
+
+
+def test_the_command_lists_the_types_of_folders_without_running_them(extension, tmp_path, capsys):
+    next(extension.rglob("OgnScale.py")).write_text("raise SystemExit('it ran')")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "OgnTwice.ogn").write_text(json.dumps({"Twice": SCALE["Scale"] | {"description": "Doubles. Twice."}}))
+    (other / "OgnBad.ogn").write_text("{")
+    arguments = ["nodes", "--nodes", str(extension), "--nodes", str(other)]
+    assert cli.main(arguments) == cli.OK
+    out, err = capsys.readouterr()
+    rows = [line.rstrip().split(maxsplit=2) for line in out.splitlines()[1:]]
+    assert rows == [["acme.tools.Scale", "2", "Scales points, and counts how often"], ["other.Twice", "2", "Doubles"]]
+    assert err.startswith("warning: ") and "OgnBad.ogn" in err
+    assert cli.main([*arguments, "scale"]) == cli.OK
+    out = capsys.readouterr().out
+    assert out.startswith("acme.tools.Scale, version 2") and re.search(r"inputs:factor +float +2.0 +Scale", out)
+
+
+def test_lists_of_folders_without_such_types_say_so(extension, tmp_path, capsys):
+    assert cli.main(["nodes", "--nodes", str(extension), "Skale"]) == cli.USAGE
+    assert f"there is no node type 'Skale' in {extension}; did you mean Scale?" in capsys.readouterr().err
+    assert cli.main(["nodes", "--nodes", str(tmp_path / "gone")]) == cli.USAGE
+    assert "gone: is not a folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert cli.main(["nodes", "--nodes", str(tmp_path / "empty")]) == cli.USAGE
+    assert "empty: has no .ogn file" in capsys.readouterr().err
 
 
 def test_the_command_runs_the_tests_of_nodes(extension, capsys):

@@ -1,4 +1,4 @@
-"""What a play says of attributes and primvars that a prim lacks."""
+"""Errors of a play for attributes and primvars that a prim lacks."""
 
 import pytest
 from pxr import Sdf, Usd, UsdGeom

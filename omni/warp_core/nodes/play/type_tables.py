@@ -1,27 +1,49 @@
-"""The tables that `omni-warp nodes` prints: all node types, or one type with its attributes."""
+"""The tables that `omni-warp nodes` prints: all node types, those of a folder, or one type with its attributes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from ...lang.errors import did_you_mean, nearest
-from ..ogn.ogn_spec import NodeSpec
+from ..extensions import node_folders
+from ..graph.node_graph import NodeType
+from ..ogn.ogn_spec import NodeSpec, OgnError
 from ..stock import node_registry, type_listing
+from ..stock.node_registry import Registry
 from . import console
 
 
-def show(name: str | None) -> None:
-    """Print all types, those that `name` fits, or the one that it names. Raises KeyError if there is no such type."""
-    registry = node_registry.standard()
+def show(name: str | None, folders: Sequence[str] = ()) -> None:
+    """Print all types, those that `name` fits, or the one that it names; of `folders` alone if there are some.
+
+    No code of the folders runs. A description with a mistake is told, and left out. Raises KeyError if there is no such
+    type, OgnError if a folder has no nodes.
+    """
+    registry = _described(folders) if folders else node_registry.standard()
     found = type_listing.find(registry, name) if name else type_listing.all_specs(registry)
-    if not found:
-        near = nearest(str(name), type_listing.short_names(registry)) or registry.nearest(str(name))
-        raise KeyError(f"there is no node type {name!r}" + did_you_mean(near))
-    if len(found) == 1:
+    if name and not found:
+        near = nearest(name, type_listing.short_names(registry)) or registry.nearest(name)
+        where = f" in {', '.join(folders)}" if folders else ""
+        raise KeyError(f"there is no node type {name!r}{where}" + did_you_mean(near))
+    if name and len(found) == 1:
         _print_type(found[0])
     else:
         _print(_table(("type", "version", "description"), [_summary(spec) for spec in found]))
+
+
+def _described(folders: Sequence[str]) -> Registry:
+    """Return the types that the `.ogn` files of folders describe. Raises OgnError."""
+    registry = Registry()
+    for file in (file for folder in folders for file in node_folders.find(Path(folder))):
+        try:
+            registry.add(NodeType(file.read(), None))
+        except OgnError as error:
+            console.complain(f"warning: {error.where}: {'; '.join(error.problems)}")
+    return registry
 
 
 def _summary(spec: NodeSpec) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What to say of an attribute of a prim that is not there, or has no value: which there are, and what to write."""
+"""Errors for attributes of prims that are not there, or have no value: which there are, and what to write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PRIMVARS = "primvars:"
 
 
 def why_absent(prim: Usd.Prim, name: str, type_name: str = "") -> str:
-    """Return the error for an attribute that a prim lacks. `type_name` is the type of USD that it would have, if known."""
+    """Return the error for an attribute that a prim lacks. `type_name` is the USD type that it would have, if known."""
     what = f"the prim {prim.GetPath()} has no attribute {name!r}"
     if prim.GetAttribute(_PRIMVARS + name):
         return f"{what}; did you mean {_PRIMVARS}{name}?"

@@ -1,4 +1,4 @@
-"""Values that a user gives to attributes of a loaded scene: which type they have, whether they fit, why none is there."""
+"""Values that a user gives to attributes of a loaded scene: their types, their limits, and paths that lead nowhere."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class ReadTime:
 _TICK = execution("tick", "Runs at the tick")
 _ONLY_PLAYBACK = {"onlyPlayback": {"type": "bool", "description": "Fire only while playing", "default": True}}
 _ON_TICK_INPUTS = {
-    "framePeriod": {"type": "uint", "description": "Frames to skip between ticks", "default": 0},
+    "framePeriod": {"type": "uint", "description": "Frames without a tick between two ticks", "default": 0},
     **_ONLY_PLAYBACK,
 }
 _ON_TICK_STATE = {
@@ -226,7 +226,14 @@ _CHANGED = execution("changed", "Runs when the value has changed")
 
 TYPES = [
     node_type(
-        "action.OnTick", 2, OnTick, "Ticks", _ON_TICK_INPUTS, _TICK | _TIME_OUTPUTS, time=True, state=_ON_TICK_STATE
+        "action.OnTick",
+        2,
+        OnTick,
+        "Ticks in every frame, with `framePeriod` 1 in every second one, with 2 in every third one",
+        _ON_TICK_INPUTS,
+        _TICK | _TIME_OUTPUTS,
+        time=True,
+        state=_ON_TICK_STATE,
     ),
     node_type("action.OnPlaybackTick", 2, OnPlaybackTick, "Ticks while playing", {}, _TICK | _TIME_OUTPUTS, time=True),
     node_type("action.OnLoaded", 2, OnLoaded, "Fires once", {}, EXEC_OUT, time=True, is_first=True),
