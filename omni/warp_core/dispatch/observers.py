@@ -230,11 +230,8 @@ def since(observer: Observer) -> str:
 
 def observes_this_thread() -> bool:
     """True if observers of this thread have begun, whether or not recording is paused."""
-    this = threading.current_thread()
-    for scope in list(_scopes):  # a loop: Ctrl-C in a generator that is being closed would be lost
-        if scope.thread is this:
-            return True
-    return False
+    threads = [scope.thread for scope in list(_scopes)]  # Ctrl-C in a generator that is being closed would be lost
+    return threading.current_thread() in threads
 
 
 def _tell(here: bool) -> None:
