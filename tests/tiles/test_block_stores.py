@@ -13,7 +13,7 @@ from omni.warp_core.autodiff.vjp.adjoint import _prepare
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from tests.native.objects import native
-from tests.tiles.gradient_runs import judge, normal
+from tests.tiles.gradients.gradient_runs import judge, normal
 
 Matrix = wp.array2d[wp.float64]
 

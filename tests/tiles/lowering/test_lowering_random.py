@@ -13,7 +13,7 @@ from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.types import I32
 from omni.warp_core.passes.tiles.tile_lowering import has_tiles, lower_tiles
-from tests.tiles.lowering_programs import COLUMNS, ROWS, THREADS, build, evaluate, random_program
+from tests.tiles.lowering.lowering_programs import COLUMNS, ROWS, THREADS, build, evaluate, random_program
 
 PROGRAMS = int(os.environ.get("OMNI_WARP_PROGRAMS", "40"))
 

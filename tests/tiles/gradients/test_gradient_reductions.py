@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.tiles.gradient_runs import judge, normal, refused
+from tests.tiles.gradients.gradient_runs import judge, normal, refused
 
 F = wp.float64
 Vector = wp.array[wp.float64]

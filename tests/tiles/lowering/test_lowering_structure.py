@@ -8,7 +8,7 @@ from omni.warp_core.ir import parser, verifier
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.errors import PassError
 from omni.warp_core.passes.tiles.tile_lowering import has_tiles, lower_tiles
-from tests.tiles.lowering_programs import build, random_program
+from tests.tiles.lowering.lowering_programs import build, random_program
 
 
 def lowered(text: str, compares: bool = True) -> Function:
