@@ -102,7 +102,7 @@ def _blocks(count: int, lanes: int) -> int:
 def test_a_thousand_checked_operations_need_few_blocks(lanes):
     operations, at_a_branch = 999, checks.MAX_RUN
     blocks = _blocks(operations // 3, lanes) - _blocks(0, lanes)
-    assert blocks <= 16 * (operations // at_a_branch + 1)
+    assert blocks <= 8 * (operations // at_a_branch + 1)
 
 
 def _floats(values: list[float]) -> MemArray:

@@ -16,7 +16,7 @@ from ..ir.analysis.uniformity import Uniformity
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.types import BOOL, I64, U64, Scalar
-from .failure_runs import Failure, failure, guards_from, merged
+from .failure_runs import Failure, failure, guards_from
 from .joins import LaneAccumulator, PhiJoin
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import memory_leaves
@@ -47,7 +47,7 @@ class Control:
     values: dict[Value, list[LaneValue]]
     levels: list[MaskLevel]
     copied: bool
-    failures: dict[Operation, list[Failure]]
+    failures: list[Failure]
     returns: Fall
     handlers: dict[str, Callable[[Operation], None]]
 
@@ -73,34 +73,65 @@ class Control:
 
     def region(self, region: Region, fall: Fall) -> None:
         """Emit all of `region`; the block is ended when this returns."""
-        waiting: list[int] = []  # guards that the last one of them decides
+        guards: list[int] = []  # that are decided where the last of them stands
+        idle = self.w.label("idle")
+        is_left = False
         for i, op in enumerate(region.ops):
             if OPS[op.code].terminator:
                 self.terminator(op, fall)
-                return
-            if not waiting and failure(op) is not None:
-                waiting = guards_from(region.ops, i)
-            if i in waiting[:-1]:
-                continue
-            if waiting[-1:] == [i]:
-                op, waiting = self.merged_guards([region.ops[k] for k in waiting]), []
-            self.operation(op)
-            if op in self.facts.leaky and not harmless(region.ops[i + 1 :]):
-                self.leave_if_idle(fall)
+                break
+            if not guards and failure(op) is not None:
+                guards = guards_from(region.ops, i)
+            if guards[-1:] == [i]:
+                is_left |= self.guard([region.ops[k] for k in guards], fall, idle)
+                guards = []
+            elif i not in guards:
+                self.operation(op)
+                if op in self.facts.leaky and not harmless(region.ops[i + 1 :]):
+                    self.leave_if_idle(fall)
+        if is_left:
+            self.w.start(idle)
+            fall.bail()
 
-    def merged_guards(self, guards: list[Operation]) -> Operation:
-        """The guard that does what several do that follow each other."""
-        if len(guards) == 1:
-            return guards[0]
+    def guard(self, guards: list[Operation], fall: Fall, idle: str) -> bool:
+        """Emit guards that follow each other: lanes for which one does not hold report the first, and leave. True if
+        control goes to the block `idle` when none is left.
+        """
         failures = [f for f in map(failure, guards) if f is not None]
-        ok = Value(BOOL)
-        self.values[ok] = [reduce(partial(self.lanes.binary, "and"), (self.get(f.ok)[0] for f in failures))]
+        ok = reduce(partial(self.lanes.binary, "and"), (self.get(f.ok)[0] for f in failures))
+        failed, fine = self.w.label("failed"), self.w.label("fine")
+        entry, before = self.mask, self.w.block
         model = next((g for g in guards if g.regions[1].terminator in self.facts.divergent), guards[0])
-        guard, fail = merged(model, ok)
-        self.failures[fail] = failures
-        if any(g in self.facts.leaky for g in guards):
-            self.facts.leaky.add(guard)
-        return guard
+        if ok.uniform:
+            self.w.cond_br(ok.text, fine, failed)
+            self.w.start(failed)
+            self.fail(failures, model.regions[1])
+            self.terminator(model.regions[1].terminator, fall)
+            self.w.start(fine)
+            self.mask = entry
+            return False
+        holds = self.lanes.vector(ok)
+        self.mask = self.lanes.mask_and(entry, self.lanes.mask_not(holds))
+        self.w.cond_br(self.lanes.any(self.mask), failed, fine)
+        self.w.start(failed)
+        self.fail(failures, model.regions[1])
+        end = model.regions[1].terminator
+        target = None if end.code == "unreachable" else self.target(end, fall)
+        if isinstance(target, LaneAccumulator):
+            target.accumulate(self.gets(end.args))
+        left = self.lanes.mask_and(entry, holds)
+        self.w.cond_br(self.lanes.any(left), fine, idle)
+        edges = [(entry or "splat (i1 true)", before), (left, self.w.block)]
+        self.w.start(fine)
+        self.mask = self.w.phi(llvm_type(BOOL, self.lanes.lanes), edges)
+        return True
+
+    def fail(self, failures: list[Failure], region: Region) -> None:
+        """Report the first of the failures, and define what lanes leave a region of a guard with."""
+        self.failures = failures
+        for op in region.ops[:-1]:
+            self.operation(op)
+        self.failures = []
 
     def operation(self, op: Operation) -> None:
         self.handlers[op.code](op)

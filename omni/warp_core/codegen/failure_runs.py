@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..ir.nodes import Operation, Region, Value
+from ..ir.nodes import Operation, Value
 from ..ir.ops import OPS
 
 _CONSTANTS = ("const", "zero")
@@ -57,14 +57,3 @@ def _is_same(a: Value, b: Value) -> bool:
         return True
     constants = a.op is not None and b.op is not None and a.op.code == b.op.code and a.op.code in _CONSTANTS
     return constants and a.type is b.type and repr(a.op.attr) == repr(b.op.attr)  # type: ignore[union-attr]
-
-
-def merged(model: Operation, ok: Value) -> tuple[Operation, Operation]:
-    """A guard that leaves as `model` does unless `ok`, and its `fail`."""
-    failing = model.regions[1]
-    fail = Operation("fail", [], failing.ops[0].attr, model.loc)
-    region = Region()
-    region.ops = [fail, *failing.ops[1:]]
-    guard = Operation("if", [ok], None, model.loc)
-    guard.regions = model.regions[0], region
-    return guard, fail

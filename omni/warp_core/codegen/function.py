@@ -28,7 +28,7 @@ from .debug_info import Lines
 from .failure_runs import Failure
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import Memory, member_range, memory_leaves, path_range
-from .runtime_calls import Reports
+from .runtime_calls import MAX_SLOTS, Reports
 from .stack_arrays import Locals, PromotedArray, is_promotable
 from .target import Target
 from .writer import PTR, Writer, literal
@@ -137,7 +137,7 @@ class FunctionEmitter(Control):
         self.mask: str | None = None
         self.values: dict[Value, list[LaneValue]] = {}
         self.levels: list[MaskLevel] = []
-        self.failures: dict[Operation, list[Failure]] = {}  # that a `fail` reports the first of
+        self.failures: list[Failure] = []  # of which the `fail` at hand reports the first
         self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
         self.stashes: dict[Scalar, list[LaneValue]] = {}  # cell type: the array of the thread's cells
@@ -441,9 +441,8 @@ class FunctionEmitter(Control):
 
     def op_fail(self, op: Operation) -> None:
         """Report a failure, or the first of several for each lane."""
-        run = self.failures.get(op, [])
-        site, slots = self.reported(run[-1].op if run else op)
-        for ok, earlier in reversed(run[:-1]):
+        site, slots = self.reported(self.failures[-1].op if self.failures else op)
+        for ok, earlier in reversed(self.failures[:-1]):
             (holds,) = self.get(ok)
             at, given = self.reported(earlier)
             site = self.lanes.select(holds, site, at)
@@ -453,7 +452,7 @@ class FunctionEmitter(Control):
     def reported(self, op: Operation) -> tuple[LaneValue, list[LaneValue]]:
         """The number of a failure, and its operands as native code takes them."""
         slots = [self.slot(v) for a in op.args for v in self.get(a)]
-        return LaneValue(I32, str(self.shared.site(op))), slots[:8]
+        return LaneValue(I32, str(self.shared.site(op))), slots[:MAX_SLOTS]
 
     def slot(self, v: LaneValue) -> LaneValue:
         """`v` in the 64-bit form of the reporting functions."""

@@ -8,12 +8,50 @@ from .atomics import each_lane
 from .lane_arithmetic import LaneArithmetic, LaneValue
 from .writer import literal
 
+MAX_SLOTS = 8
+# Calls wc_fail for each active lane, with the values of that lane.
+_FAIL_LANES = "\n".join(
+    (
+        "define internal void @fail_lanes(ptr %context, i64 %thread, <{n} x i1> %active, "
+        "<{n} x i32> %sites, i32 %count, ptr %slots) noinline cold {{",
+        "entry:",
+        "  %values = alloca [{most} x i64]",
+        "  br label %lanes",
+        "lanes:",
+        "  %lane = phi i64 [ 0, %entry ], [ %next, %end ]",
+        "  %is_active = extractelement <{n} x i1> %active, i64 %lane",
+        "  br i1 %is_active, label %copy, label %end",
+        "copy:",
+        "  %slot = phi i64 [ 0, %lanes ], [ %following, %copy ]",
+        "  %from = getelementptr <{n} x i64>, ptr %slots, i64 %slot, i64 %lane",
+        "  %to = getelementptr i64, ptr %values, i64 %slot",
+        "  %value = load i64, ptr %from",
+        "  store i64 %value, ptr %to",
+        "  %following = add i64 %slot, 1",
+        "  %more = icmp ult i64 %following, {most}",
+        "  br i1 %more, label %copy, label %report",
+        "report:",
+        "  %index = add i64 %thread, %lane",
+        "  %site = extractelement <{n} x i32> %sites, i64 %lane",
+        "  call void @wc_fail(ptr %context, i64 %index, i32 %site, i32 %count, ptr %values)",
+        "  br label %end",
+        "end:",
+        "  %next = add i64 %lane, 1",
+        "  %again = icmp ult i64 %next, {n}",
+        "  br i1 %again, label %lanes, label %done",
+        "done:",
+        "  ret void",
+        "}}",
+    )
+)
+
 
 class Reports:
     """Emits the calls through a `LaneArithmetic`."""
 
     def __init__(self, lanes: LaneArithmetic, declare):
         self.lanes, self.w, self.declare = lanes, lanes.w, declare
+        self._values = ""
 
     def printf(self, text: str, slots: list[LaneValue], mask: str | None) -> None:
         """Print `text` with 64-bit operands for every active lane."""
@@ -30,14 +68,26 @@ class Reports:
     def fail(self, site: LaneValue, thread: str, slots: list[LaneValue], mask: str | None) -> None:
         """Report the failure of every active lane, at its `site`; `thread` is the first lane's flattened index."""
         self.declare("declare void @wc_fail(ptr, i64, i32, i32, ptr)")
-        buffer = self.w.alloca(f"[{max(1, len(slots))} x i64]")
+        n = self.lanes.lanes
+        buffer = self._buffer()
+        if n == 1:
+            self._fill(buffer, slots, "0")
+            where = f"i64 {thread}, i32 {site.text}"
+            self.w.do(f"call void @wc_fail(ptr %context, {where}, i32 {len(slots)}, ptr {buffer})")
+            return
+        self.declare(_FAIL_LANES.format(n=n, most=MAX_SLOTS))
+        for i, slot in enumerate(slots):
+            place = self.w.inst(f"getelementptr <{n} x i64>, ptr {buffer}, i64 {i}")
+            self.w.do(f"store <{n} x i64> {self.lanes.vector(slot)}, ptr {place}")
+        active = f"<{n} x i1> {mask or 'splat (i1 true)'}"
+        where = f"i64 {thread}, {active}, <{n} x i32> {self.lanes.vector(site)}"
+        self.w.do(f"call void @fail_lanes(ptr %context, {where}, i32 {len(slots)}, ptr {buffer})")
 
-        def body(lane: str) -> None:
-            self._fill(buffer, slots, lane)
-            index, place = self.w.inst(f"add i64 {thread}, {lane}"), self.lanes.extract(site, lane)
-            self.w.do(f"call void @wc_fail(ptr %context, i64 {index}, i32 {place}, i32 {len(slots)}, ptr {buffer})")
-
-        each_lane(self.lanes, mask, body)
+    def _buffer(self) -> str:
+        """The memory in which the function puts the values of a failure."""
+        if not self._values:
+            self._values = self.w.alloca(f"[{MAX_SLOTS} x <{self.lanes.lanes} x i64>]")
+        return self._values
 
     def is_structure(self, address: LaneValue) -> LaneValue:
         """Whether a structure may be at an address. A wrong address is a fault, which the launch reports."""
