@@ -134,7 +134,7 @@ struct PointSearch {
 
     // The children of a node that are near enough. `at` becomes the squares of the distances to boxes, rounded down.
     // Each box has a triangle that is not farther than its farthest corner.
-    WC_INLINE unsigned find(const WideNode& node, float* at) {
+    WC_INLINE V8i find(const WideNode& node, V8& at) {
         V8 near = all(0.0f), far = all(0.0f);
         for (int k = 0; k < 3; ++k) {
             V8 below = load<V8>(node.lower[k]) - all(point[k]), above = all(point[k]) - load<V8>(node.upper[k]);
@@ -142,10 +142,9 @@ struct PointSearch {
             near = fma(gap, gap, near);
             far = fma(depth, depth, far);
         }
-        near = near * all(kLess);
-        store(at, near);
+        at = near * all(kLess);
         if (count == 0) shrink(far * all(kMore));
-        return bits(near <= all(reach));
+        return at <= all(reach);
     }
 
     WC_INLINE void visit(const TriangleBlock& block) {

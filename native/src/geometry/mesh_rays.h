@@ -59,7 +59,7 @@ struct RayBoxes {
     }
 
     // The children of a node that the ray meets by `limit`. `at` becomes where it enters their boxes, rounded down.
-    WC_INLINE unsigned find(const WideNode& node, float limit, float* at) const {
+    WC_INLINE V8i find(const WideNode& node, float limit, V8& at) const {
         if (__builtin_expect(careful, 0)) return find_carefully(node, limit, at);
         const float* planes = node.lower[0];
         V8 enters = all(0.0f), leaves = all(limit);
@@ -67,12 +67,12 @@ struct RayBoxes {
             enters = most(enters, fma(load<V8>(planes + near[k]), all(near_slope[k]), all(near_base[k])));
             leaves = least(leaves, fma(load<V8>(planes + far[k]), all(far_slope[k]), all(far_base[k])));
         }
-        store(at, enters);
-        return bits(enters <= leaves);
+        at = enters;
+        return enters <= leaves;
     }
 
   private:
-    __attribute__((noinline)) unsigned find_carefully(const WideNode& node, float limit, float* at) const {
+    __attribute__((noinline)) V8i find_carefully(const WideNode& node, float limit, V8& at) const {
         V8 enters = all(0.0f), leaves = all(kInfinite);
         for (int k = 0; k < 3; ++k) {
             if (inverse[k] == 0)
@@ -80,9 +80,8 @@ struct RayBoxes {
             else
                 slab(node, k, enters, leaves);
         }
-        enters = enters * all(kLesser);
-        store(at, enters);
-        return bits(enters <= least(leaves * all(kMuchMore), all(limit))) & ((1u << node.count) - 1);
+        at = enters * all(kLesser);
+        return (at <= least(leaves * all(kMuchMore), all(limit))) & there(node);
     }
 
     // Where the ray enters and leaves the planes of an axis, before rounding is allowed for.
@@ -227,7 +226,7 @@ struct RaySearch {
         answer = to;
     }
     WC_INLINE float limit() const { return best.t; }
-    WC_INLINE unsigned find(const WideNode& node, float* at) const { return boxes.find(node, best.t, at); }
+    WC_INLINE V8i find(const WideNode& node, V8& at) const { return boxes.find(node, best.t, at); }
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
         auto take = [&](const Hit& hit) {
@@ -257,7 +256,7 @@ struct CrossingSearch {
         answer = to;
     }
     WC_INLINE float limit() const { return kLargest; }
-    WC_INLINE unsigned find(const WideNode& node, float* at) const { return boxes.find(node, kLargest, at); }
+    WC_INLINE V8i find(const WideNode& node, V8& at) const { return boxes.find(node, kLargest, at); }
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
         auto take = [&](const Hit&) { ++count; };

@@ -8,53 +8,70 @@ namespace {
 
 constexpr float kTiny = 1.0e-37f;
 constexpr float kMore = 1.0000005f, kLess = 0.9999995f;  // cover the rounding of some operations
-constexpr int kStack = kBvhDepth * kWidth;
 constexpr int kInFlight = 16;  // queries that take turns: those of a group of lanes
 
-// A child to visit: how far along the ray, or away from the point, its box begins, and its number. Distances are not
-// negative, so entries are in the order of their bits.
-using Entry = uint64_t;
+// Children of a node are in the order of their keys: how far along the ray, or away from the point, their boxes begin,
+// as the bits of a number that is not negative, with the place of the child in the lowest three.
+constexpr int32_t kPlace = kWidth - 1, kNoKey = 0x7fffffff;
 
-WC_INLINE Entry entry(float at, int32_t child) {
-    return uint64_t{__builtin_bit_cast(uint32_t, at)} << 32 | static_cast<uint32_t>(child);
-}
-WC_INLINE float at_of(Entry e) { return __builtin_bit_cast(float, static_cast<uint32_t>(e >> 32)); }
-WC_INLINE int32_t child_of(Entry e) { return static_cast<int32_t>(e); }
-
-// Puts the nearer of two entries first.
-WC_INLINE void put_in_order(Entry& a, Entry& b) {
-    Entry less = a < b ? a : b, more = a < b ? b : a;
-    a = less;
-    b = more;
+WC_INLINE int32_t least_of(V8i x) {
+    x = least(x, __builtin_shuffle(x, V8i{4, 5, 6, 7, 0, 1, 2, 3}));
+    x = least(x, __builtin_shuffle(x, V8i{2, 3, 0, 1, 6, 7, 4, 5}));
+    x = least(x, __builtin_shuffle(x, V8i{1, 0, 3, 2, 5, 4, 7, 6}));
+    return x[0];
 }
 
-// Where a query is: the child to visit, and those to visit later.
-struct Walk {
-    Entry next, *top;
-    Entry stack[kStack];
+// The greatest key of a child by a limit, which may be -0, infinite or not a number.
+WC_INLINE int32_t last_key(float limit) {
+    float last = limit < kInfinite ? limit : kInfinite;
+    return __builtin_bit_cast(int32_t, last + 0.0f) | kPlace;
+}
+
+// The keys of children at `at` that are found.
+WC_INLINE V8i keys_of(V8 at, V8i found) {
+    V8i key = (reinterpret_cast<V8i>(at) & ~kPlace) | V8i{0, 1, 2, 3, 4, 5, 6, 7};
+    return found ? key : V8i{} + kNoKey;
+}
+
+// The children that a node has.
+WC_INLINE V8i there(const WideNode& node) { return V8i{0, 1, 2, 3, 4, 5, 6, 7} < node.count; }
+
+// Children of a node that are left to visit. Those that were visited have no key.
+struct alignas(64) Level {
+    int32_t key[kWidth], child[kWidth];
 };
 
-// Goes to the nearest of the children whose bits are set, at least one, and pushes the others, the nearest of them
-// last.
-WC_INLINE void descend(Walk& walk, const WideNode& node, unsigned found, const float* at) {
-    auto take = [&] {
-        auto i = static_cast<unsigned>(__builtin_ctz(found));
-        found &= found - 1;
-        return entry(at[i], node.child[i]);
-    };
-    walk.next = take();
-    if (!found) return;
-    Entry second = take();
-    put_in_order(walk.next, second);
-    Entry* bottom = walk.top;
-    *walk.top++ = second;
-    while (found) {
-        Entry further = take();
-        put_in_order(walk.next, further);
-        Entry* place = walk.top++;
-        for (; place > bottom && place[-1] < further; --place) *place = place[-1];
-        *place = further;
+// Where a query is: the child to visit, and those to visit later at each level above it.
+struct Walk {
+    int32_t next;
+    Level* top;
+    Level levels[kBvhDepth];
+};
+
+// Goes to the nearest of the children with keys, and keeps the others if `more`.
+WC_INLINE void descend(Walk& walk, const WideNode& node, V8i keys, bool more) {
+    int32_t nearest = least_of(keys);
+    walk.next = node.child[nearest & kPlace];
+    store(walk.top->key, keys == nearest ? V8i{} + kNoKey : keys);
+    store(walk.top->child, load<V8i>(node.child));
+    walk.top += more;
+}
+
+// Goes to the nearest child of the lowest level that has one by `limit`. Returns false if none has.
+WC_INLINE bool ascend(Walk& walk, float limit) {
+    int32_t last = last_key(limit);
+    while (walk.top != walk.levels) {
+        Level& level = walk.top[-1];
+        V8i keys = load<V8i>(level.key);
+        int32_t nearest = least_of(keys);
+        if (nearest <= last) {
+            walk.next = level.child[nearest & kPlace];
+            store(level.key, keys == nearest ? V8i{} + kNoKey : keys);
+            return true;
+        }
+        --walk.top;
     }
+    return false;
 }
 
 WC_INLINE void prefetch(WideBvh bvh, int32_t child) {
@@ -67,23 +84,18 @@ WC_INLINE void prefetch(WideBvh bvh, int32_t child) {
 template <class Search>
 WC_INLINE bool step(Search& search) {
     Walk& walk = search.walk;
-    int32_t child = child_of(walk.next);
     unsigned found = 0;
-    if (child >= 0) {
-        const WideNode& node = search.bvh.nodes[child];
-        alignas(32) float at[kWidth];
-        found = search.find(node, at);
-        if (found) descend(walk, node, found, at);
+    if (walk.next >= 0) {
+        const WideNode& node = search.bvh.nodes[walk.next];
+        V8 at;
+        V8i is_found = search.find(node, at);
+        found = bits(is_found);
+        if (found) descend(walk, node, keys_of(at, is_found), found & (found - 1));
     } else {
-        search.visit(search.bvh.blocks[-1 - child]);
+        search.visit(search.bvh.blocks[-1 - walk.next]);
     }
-    if (!found) {
-        do {
-            if (walk.top == walk.stack) return false;
-            walk.next = *--walk.top;
-        } while (at_of(walk.next) > search.limit());
-    }
-    prefetch(search.bvh, child_of(walk.next));
+    if (!found && !ascend(walk, search.limit())) return false;
+    prefetch(search.bvh, walk.next);
     return true;
 }
 
@@ -93,8 +105,8 @@ WC_INLINE void answer_all(const Query* queries, Answer* answers, int count) {
     Search slots[kInFlight], *searches[kInFlight];
     int active = 0, begun = 0;
     auto begin = [&](Search& search) {
-        search.walk.next = entry(0, queries[begun].bvh.first);
-        search.walk.top = search.walk.stack;
+        search.walk.next = queries[begun].bvh.first;
+        search.walk.top = search.walk.levels;
         search.begin(queries[begun], &answers[begun]);
         ++begun;
     };

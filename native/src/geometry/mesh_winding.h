@@ -35,10 +35,9 @@ struct WindingSearch {
     WC_INLINE float limit() const { return kInfinite; }
 
     // Adds the children that are far. The others are found, in any order.
-    WC_INLINE unsigned find(const WideNode& node, float* at) {
-        store(at, V8{});
-        unsigned there = (1u << node.count) - 1;
-        if (!moments) return there;
+    WC_INLINE V8i find(const WideNode& node, V8& at) {
+        at = V8{};
+        if (!moments) return there(node);
         V8 d[3], sizes = all(0.0f), squares = all(0.0f);
         for (int k = 0; k < 3; ++k) {
             V8 lower = load<V8>(node.lower[k]), upper = load<V8>(node.upper[k]), size = upper - lower;
@@ -53,7 +52,7 @@ struct WindingSearch {
         turns = is_far ? turns : all(0.0f);
         add(__builtin_convertvector(__builtin_shufflevector(turns, turns, 0, 1, 2, 3), D4));
         add(__builtin_convertvector(__builtin_shufflevector(turns, turns, 4, 5, 6, 7), D4));
-        return there & ~bits(is_far);
+        return there(node) & ~is_far;
     }
 
     WC_INLINE void visit(const TriangleBlock& block) {
