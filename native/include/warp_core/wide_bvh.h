@@ -110,14 +110,18 @@ class TriangleBvh {
     int64_t point_count_;
 };
 
-struct RayQuery {
-    WideBvh bvh;
-    float start[3], dir[3], max_t;
+constexpr int kMaxLanes = 64;  // bits of a mask of lanes
+
+// The rays of up to so many lanes, and what is found for each of them: an array for each number.
+struct RayQueries {
+    int count;
+    WideBvh bvh[kMaxLanes];
+    float start[3][kMaxLanes], dir[3][kMaxLanes], max_t[kMaxLanes];
 };
 
-struct RayHit {
-    int32_t face = -1;
-    float t = 0, u = 0, v = 0, sign = 0;
+struct RayHits {
+    int32_t face[kMaxLanes];
+    float t[kMaxLanes], u[kMaxLanes], v[kMaxLanes], sign[kMaxLanes];
 };
 
 struct PointQuery {
@@ -152,8 +156,8 @@ struct MeshData;
 
 // The queries, for one instruction set. lib/geometry/mesh_rays.py and its neighbours define the results.
 struct MeshQueries {
-    void (*first_hits)(const RayQuery* queries, RayHit* hits, int count);
-    void (*count_hits)(const RayQuery* queries, int32_t* found, int count);  // of any `max_t`
+    void (*first_hits)(const RayQueries& queries, RayHits& hits);
+    void (*count_hits)(const RayQueries& queries, int32_t* found);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
     void (*winding_numbers)(const WindingQuery* queries, double* found, int count);
     FoundFaces (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);

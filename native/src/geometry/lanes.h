@@ -10,8 +10,12 @@ struct Lanes {
     int64_t count;
 
     template <class T>
-    T& at(int64_t column, int64_t lane) const {
-        return reinterpret_cast<T*>(buffer + 8 * column * count)[lane];
+    T* column(int64_t number) const {
+        return reinterpret_cast<T*>(buffer + 8 * number * count);
+    }
+    template <class T>
+    T& at(int64_t number, int64_t lane) const {
+        return column<T>(number)[lane];
     }
     template <class T, int n>
     void read(T (&to)[n], int64_t column, int64_t lane) const {

@@ -60,8 +60,6 @@ WC_INLINE Closest closest_of(const Vec3<D4>& a, const Vec3<D4>& b, const Vec3<D4
 
 // -- triangles in single precision -----------------------------------------------------------------------------------
 
-WC_INLINE V8 largest(Vec3<V8> a) { return most(most(magnitude(a.x), magnitude(a.y)), magnitude(a.z)); }
-
 WC_INLINE Vec3<V8> offset(const TriangleBlock& block, int corner, const float* origin) {
     return {load<V8>(block.corner[corner][0]) - all(origin[0]), load<V8>(block.corner[corner][1]) - all(origin[1]),
             load<V8>(block.corner[corner][2]) - all(origin[2])};
@@ -120,7 +118,8 @@ struct PointSearch {
     Candidate candidates[kCandidates];
     Walk walk;
 
-    WC_INLINE void begin(const PointQuery& query, ClosestPoint* to) {
+    WC_INLINE void begin(const PointQuery* queries, ClosestPoint* answers, int number) {
+        const PointQuery& query = queries[number];
         bvh = query.bvh;
         point = query.point;
         double most = query.max_dist > 0 ? query.max_dist : 0;
@@ -128,7 +127,7 @@ struct PointSearch {
         reach = static_cast<float>(distance_sq) + kNear;
         count = 0;
         best = {};
-        answer = to;
+        answer = &answers[number];
     }
     WC_INLINE float limit() const { return reach; }
 

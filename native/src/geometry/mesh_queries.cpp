@@ -43,14 +43,12 @@ void walk_lanes(uint64_t mask, const Lanes& lanes, int64_t column, Next&& next) 
     });
 }
 
-constexpr int kLanes = 64;  // bits of a mask
-
 // Calls `search` with the queries that `read` gives for the active lanes, and `write` with a lane and its answer.
 template <class Query, class Answer, class Read, class Write>
 void search_lanes(uint64_t mask, void (*search)(const Query*, Answer*, int), Read&& read, Write&& write) {
-    Query asked[kLanes];
-    Answer answers[kLanes];
-    int64_t lanes[kLanes];
+    Query asked[kMaxLanes];
+    Answer answers[kMaxLanes];
+    int64_t lanes[kMaxLanes];
     int count = 0;
     for_lanes(mask, [&](int64_t lane) {
         lanes[count] = lane;
@@ -61,38 +59,61 @@ void search_lanes(uint64_t mask, void (*search)(const Query*, Answer*, int), Rea
     for (int i = 0; i < count; ++i) write(lanes[i], answers[i]);
 }
 
+bool are_first(uint64_t mask) { return (mask & (mask + 1)) == 0; }
+
+// Copies the numbers of a column that belong to active lanes, one behind the other.
+template <class T>
+void gather(uint64_t mask, int count, const T* column, T* to) {
+    if (are_first(mask))
+        for (int i = 0; i < count; ++i) to[i] = column[i];
+    else
+        for_lanes(mask, [&](int64_t lane) { *to++ = column[lane]; });
+}
+
+template <class T>
+void scatter(uint64_t mask, int count, const T* from, T* column) {
+    if (are_first(mask))
+        for (int i = 0; i < count; ++i) column[i] = from[i];
+    else
+        for_lanes(mask, [&](int64_t lane) { column[lane] = *from++; });
+}
+
+// The rays of the active lanes, whose roots are in column `root`.
+void read_rays(uint64_t mask, const Lanes& lanes, int64_t root, RayQueries& rays) {
+    int count = 0;
+    for_lanes(mask,
+              [&](int64_t i) { rays.bvh[count++] = bvh_of(lanes.at<uint64_t>(0, i), lanes.at<int32_t>(root, i)); });
+    rays.count = count;
+    for (int k = 0; k < 3; ++k) {
+        gather(mask, rays.count, lanes.column<float>(1 + k), rays.start[k]);
+        gather(mask, rays.count, lanes.column<float>(4 + k), rays.dir[k]);
+    }
+}
+
 }  // namespace
 }  // namespace wc
 
 void wc_mesh_crossings(uint64_t mask, int64_t count, void* buffer) {
     wc::Lanes lanes{static_cast<char*>(buffer), count};
-    wc::search_lanes(
-        mask, wc::queries().count_hits,
-        [&](int64_t i, wc::RayQuery& query) {
-            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i), lanes.at<int32_t>(7, i));
-            lanes.read(query.start, 1, i);
-            lanes.read(query.dir, 4, i);
-        },
-        [&](int64_t i, int32_t found) { lanes.at<int32_t>(8, i) = found; });
+    wc::RayQueries rays;
+    int32_t found[wc::kMaxLanes];
+    wc::read_rays(mask, lanes, 7, rays);
+    wc::queries().count_hits(rays, found);
+    wc::scatter(mask, rays.count, found, lanes.column<int32_t>(8));
 }
 
 void wc_mesh_first_hit(uint64_t mask, int64_t count, void* buffer) {
     wc::Lanes lanes{static_cast<char*>(buffer), count};
-    wc::search_lanes(
-        mask, wc::queries().first_hits,
-        [&](int64_t i, wc::RayQuery& query) {
-            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i), lanes.at<int32_t>(8, i));
-            lanes.read(query.start, 1, i);
-            lanes.read(query.dir, 4, i);
-            query.max_t = lanes.at<float>(7, i);
-        },
-        [&](int64_t i, const wc::RayHit& hit) {
-            lanes.at<int32_t>(9, i) = hit.face;
-            lanes.at<float>(10, i) = hit.t;
-            lanes.at<float>(11, i) = hit.u;
-            lanes.at<float>(12, i) = hit.v;
-            lanes.at<float>(13, i) = hit.sign;
-        });
+    wc::RayQueries rays;
+    wc::RayHits hits;
+    wc::read_rays(mask, lanes, 8, rays);
+    wc::gather(mask, rays.count, lanes.column<float>(7), rays.max_t);
+    wc::queries().first_hits(rays, hits);
+    wc::scatter(mask, rays.count, hits.face, lanes.column<int32_t>(9));
+    wc::scatter(mask, rays.count, hits.t, lanes.column<float>(10));
+    wc::scatter(mask, rays.count, hits.u, lanes.column<float>(11));
+    wc::scatter(mask, rays.count, hits.v, lanes.column<float>(12));
+    wc::scatter(mask, rays.count, hits.sign, lanes.column<float>(13));
 }
 
 void wc_mesh_closest(uint64_t mask, int64_t count, void* buffer) {

@@ -31,41 +31,88 @@ WC_INLINE bool meets_box(V4 lower, V4 upper, V4 start, V4 inverse, float& at) {
     return at <= last;
 }
 
-// Where a ray meets planes. It meets the plane x of an axis at `slope * x + base`. Its margins are wider than those of
-// `meets_box`, so a node is found if the box of a triangle below it is met.
-struct RayBoxes {
-    V4 near_slope, near_base, far_slope, far_base;
-    size_t near[3], far[3];  // where a node has the planes that the ray meets first and last
-    V4 start, inverse;
-    bool careful;  // the lines above are not precise enough
+// The rays of a group of lanes, and what follows from each alone. Their numbers are computed for eight at once.
+struct Rays {
+    const RayQueries& given;
 
-    WC_INLINE void prepare(const float* from, const float* dir) {
-        V4 d = {dir[0], dir[1], dir[2], 1}, size = most(d, -d);
-        start = V4{from[0], from[1], from[2], 0};
-        inverse = size < all4(kTiny) ? V4{} : all4(1) / d;
-        near_slope = inverse * kLesser;
-        far_slope = inverse * kMuchMore;
-        V4 base = start * inverse, slack = most(base, -base) * kSlack + kTiny;
-        near_base = -start * near_slope - slack;
-        far_base = -start * far_slope + slack;
-        float along = size[0] > size[1] ? size[0] : size[1];
-        V4 across = all4(kAcross * (along > size[2] ? along : size[2])), least = most(across, all4(kTiny));
-        careful = (bits((size >= least) & (size < all4(1 / kTiny)) & (slack < all4(kHuge))) & 7) != 7;
-        for (int k = 0; k < 3; ++k) {
-            bool back = dir[k] < 0;
-            near[k] = static_cast<size_t>(back ? kWidth * (k + 3) : kWidth * k);
-            far[k] = static_cast<size_t>(back ? kWidth * k : kWidth * (k + 3));
+    // A ray meets the plane x of an axis at `slope * x + base`. The margins are wider than those of `meets_box`, so a
+    // node is found if the box of a triangle below it is met.
+    float near_slope[3][kMaxLanes], near_base[3][kMaxLanes], far_slope[3][kMaxLanes], far_base[3][kMaxLanes];
+    int32_t near[3][kMaxLanes], far[3][kMaxLanes];  // where a node has the planes that a ray meets first and last
+    float inverse[3][kMaxLanes];
+    int32_t careful[kMaxLanes];  // not 0 where the lines are not precise enough
+
+    // The last axis is that along which the direction is largest; `shear` is that of the other two along it.
+    int32_t axis[3][kMaxLanes];
+    float shear[2][kMaxLanes];
+
+    explicit Rays(const RayQueries& queries) : given(queries) {
+        for (int i = 0; i < queries.count; i += kWidth) {
+            Vec3<V8> dir = {load<V8>(&queries.dir[0][i]), load<V8>(&queries.dir[1][i]), load<V8>(&queries.dir[2][i])};
+            prepare_lines(i, dir);
+            prepare_axes(i, dir);
         }
+    }
+
+  private:
+    WC_INLINE void prepare_lines(int i, const Vec3<V8>& dir) {
+        V8 across = most(all(kAcross) * largest(dir), all(kTiny));
+        V8i precise = V8i{} - 1;
+        for (int k = 0; k < 3; ++k) {
+            V8 d = k == 0 ? dir.x : k == 1 ? dir.y : dir.z, size = magnitude(d);
+            V8 start = load<V8>(&given.start[k][i]), along = size < all(kTiny) ? all(0.0f) : all(1.0f) / d;
+            V8 base = start * along, slack = magnitude(base) * all(kSlack) + all(kTiny);
+            store(&inverse[k][i], along);
+            store(&near_slope[k][i], along * all(kLesser));
+            store(&far_slope[k][i], along * all(kMuchMore));
+            store(&near_base[k][i], -start * (along * all(kLesser)) - slack);
+            store(&far_base[k][i], -start * (along * all(kMuchMore)) + slack);
+            V8i lower = V8i{} + kWidth * k, upper = V8i{} + kWidth * (k + 3);
+            store(&near[k][i], d < all(0.0f) ? upper : lower);
+            store(&far[k][i], d < all(0.0f) ? lower : upper);
+            precise &= (size >= across) & (size < all(1 / kTiny)) & (slack < all(kHuge));
+        }
+        store(&careful[i], ~precise);
+    }
+
+    WC_INLINE void prepare_axes(int i, const Vec3<V8>& dir) {
+        V8 x = magnitude(dir.x), y = magnitude(dir.y), z = magnitude(dir.z);
+        V8i is_x = (x > y) & (x > z), is_y = (x <= y) & (y > z);
+        V8 last = is_x ? dir.x : is_y ? dir.y : dir.z;
+        store(&shear[0][i], -(is_x ? dir.z : dir.x) / last);
+        store(&shear[1][i], -(is_y ? dir.z : dir.y) / last);
+        V8i first = V8i{}, second = first + 1, third = second + 1;
+        store(&axis[0][i], is_x ? third : first);
+        store(&axis[1][i], is_y ? third : second);
+        store(&axis[2][i], is_x ? first : is_y ? second : third);
+    }
+};
+
+// One of them.
+struct Ray {
+    const Rays* rays;
+    int number;
+
+    WC_INLINE float start(int k) const { return rays->given.start[k][number]; }
+    WC_INLINE float inverse(int k) const { return rays->inverse[k][number]; }
+    WC_INLINE V4 start() const { return V4{start(0), start(1), start(2), 0}; }
+    WC_INLINE V4 inverse() const { return V4{inverse(0), inverse(1), inverse(2), 0}; }
+    WC_INLINE Vec3<double> dir() const {
+        const auto& dir = rays->given.dir;
+        return {dir[0][number], dir[1][number], dir[2][number]};
     }
 
     // The children of a node that the ray meets by `limit`. `at` becomes where it enters their boxes, rounded down.
     WC_INLINE V8i find(const WideNode& node, float limit, V8& at) const {
-        if (__builtin_expect(careful, 0)) return find_carefully(node, limit, at);
+        const Rays& r = *rays;
+        const int i = number;
+        if (__builtin_expect(r.careful[i], 0)) return find_carefully(node, limit, at);
         const float* planes = node.lower[0];
         V8 enters = all(0.0f), leaves = all(limit);
         for (int k = 0; k < 3; ++k) {
-            enters = most(enters, fma(load<V8>(planes + near[k]), all(near_slope[k]), all(near_base[k])));
-            leaves = least(leaves, fma(load<V8>(planes + far[k]), all(far_slope[k]), all(far_base[k])));
+            enters =
+                most(enters, fma(load<V8>(planes + r.near[k][i]), all(r.near_slope[k][i]), all(r.near_base[k][i])));
+            leaves = least(leaves, fma(load<V8>(planes + r.far[k][i]), all(r.far_slope[k][i]), all(r.far_base[k][i])));
         }
         at = enters;
         return enters <= leaves;
@@ -75,7 +122,7 @@ struct RayBoxes {
     __attribute__((noinline)) V8i find_carefully(const WideNode& node, float limit, V8& at) const {
         V8 enters = all(0.0f), leaves = all(kInfinite);
         for (int k = 0; k < 3; ++k) {
-            if (inverse[k] == 0)
+            if (inverse(k) == 0)
                 slab_across(node, k, enters);
             else
                 slab(node, k, enters, leaves);
@@ -87,46 +134,31 @@ struct RayBoxes {
     // Where the ray enters and leaves the planes of an axis, before rounding is allowed for.
     WC_INLINE void slab(const WideNode& node, int k, V8& enters, V8& leaves) const {
         const float* planes = node.lower[0];
-        enters = most(enters, (load<V8>(planes + near[k]) - all(start[k])) * all(inverse[k]));
-        leaves = least(leaves, (load<V8>(planes + far[k]) - all(start[k])) * all(inverse[k]));
+        enters = most(enters, (load<V8>(planes + rays->near[k][number]) - all(start(k))) * all(inverse(k)));
+        leaves = least(leaves, (load<V8>(planes + rays->far[k][number]) - all(start(k))) * all(inverse(k)));
     }
 
     // An axis at right angles to the ray: it is between the planes everywhere or nowhere.
     WC_INLINE void slab_across(const WideNode& node, int k, V8& enters) const {
-        V8i between = (load<V8>(node.lower[k]) <= all(start[k])) & (load<V8>(node.upper[k]) >= all(start[k]));
+        V8i between = (load<V8>(node.lower[k]) <= all(start(k))) & (load<V8>(node.upper[k]) >= all(start(k)));
         enters = between ? enters : all(kInfinite);
     }
 };
 
 // -- triangles -------------------------------------------------------------------------------------------------------
 
-struct Ray {
-    const float *start, *dir;
-    size_t axis[3];  // the last is that along which the direction is largest
-    float shear[2];  // of the other two along it
-
-    WC_INLINE void prepare(const RayQuery& query) {
-        start = query.start;
-        dir = query.dir;
-        float x = __builtin_fabsf(dir[0]), y = __builtin_fabsf(dir[1]), z = __builtin_fabsf(dir[2]);
-        size_t last = x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2);
-        axis[0] = last == 0 ? 2 : 0;
-        axis[1] = last == 1 ? 2 : 1;
-        axis[2] = last;
-        for (int k = 0; k < 2; ++k) shear[k] = -dir[axis[k]] / dir[last];
-    }
-};
-
 // A corner of eight triangles as seen along a ray: the ray goes through the origin of x and y.
 struct Seen {
     V8 x, y, depth;
 
     Seen(const TriangleBlock& block, int corner, const Ray& ray) {
+        const Rays& r = *ray.rays;
+        const int i = ray.number;
         V8 offset[3];
         for (int k = 0; k < 3; ++k)
-            offset[k] = load<V8>(block.corner[corner][ray.axis[k]]) - all(ray.start[ray.axis[k]]);
-        x = fma(all(ray.shear[0]), offset[2], offset[0]);
-        y = fma(all(ray.shear[1]), offset[2], offset[1]);
+            offset[k] = load<V8>(block.corner[corner][r.axis[k][i]]) - all(ray.start(r.axis[k][i]));
+        x = fma(all(r.shear[0][i]), offset[2], offset[0]);
+        y = fma(all(r.shear[1][i]), offset[2], offset[1]);
         depth = offset[2];
     }
     V8 extent() const { return most(magnitude(x), magnitude(y)); }
@@ -155,24 +187,30 @@ WC_INLINE Vec3<double> corner_of(const TriangleBlock& block, int corner, int lan
 WC_INLINE float meets_plane(const TriangleBlock& block, int lane, const Ray& ray) {
     Vec3<double> a = corner_of(block, 0, lane);
     Vec3<double> normal = cross(corner_of(block, 1, lane) - a, corner_of(block, 2, lane) - a);
-    return static_cast<float>(dot(normal, a - widen(ray.start)) / dot(normal, widen(ray.dir)));
+    Vec3<double> start = {ray.start(0), ray.start(1), ray.start(2)};
+    return static_cast<float>(dot(normal, a - start) / dot(normal, ray.dir()));
 }
 
-WC_INLINE bool meets_box_of(const TriangleBlock& block, int lane, const Ray& ray, V4 inverse, float& at) {
+WC_INLINE bool meets_box_of(const TriangleBlock& block, int lane, const Ray& ray, float& at) {
     V4 corners[3];
     for (int i = 0; i < 3; ++i)
         corners[i] = V4{block.corner[i][0][lane], block.corner[i][1][lane], block.corner[i][2][lane], 0};
     V4 lower = least(least(corners[0], corners[1]), corners[2]), upper = most(most(corners[0], corners[1]), corners[2]);
-    return meets_box(lower, upper, V4{ray.start[0], ray.start[1], ray.start[2], 0}, inverse, at);
+    return meets_box(lower, upper, ray.start(), ray.inverse(), at);
 }
 
 // A corner of four triangles of a block, seen from a point. The difference is rounded in single precision.
-WC_INLINE Vec3<D4> offset(const TriangleBlock& block, int corner, int half, const float* origin) {
+WC_INLINE Vec3<D4> offset(const TriangleBlock& block, int corner, int half, const Ray& ray) {
     D4 parts[3];
     for (int k = 0; k < 3; ++k)
-        parts[k] = __builtin_convertvector(load<V4>(&block.corner[corner][k][4 * half]) - all4(origin[k]), D4);
+        parts[k] = __builtin_convertvector(load<V4>(&block.corner[corner][k][4 * half]) - all4(ray.start(k)), D4);
     return {parts[0], parts[1], parts[2]};
 }
+
+struct RayHit {
+    int32_t face;
+    float t, u, v, sign;
+};
 
 // A triangle that a ray hits: its lane, and where the ray hits it.
 struct Hit {
@@ -184,11 +222,9 @@ struct Hit {
 
 // Calls `take` for each of four triangles of a block that a ray hits by `limit`, which may become less.
 template <class Take>
-WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, V4 inverse, const float& limit,
-                             Take&& take) {
-    Vec3<D4> a = offset(block, 0, half, ray.start), b = offset(block, 1, half, ray.start),
-             c = offset(block, 2, half, ray.start);
-    Vec3<double> along = widen(ray.dir);
+WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, const float& limit, Take&& take) {
+    Vec3<D4> a = offset(block, 0, half, ray), b = offset(block, 1, half, ray), c = offset(block, 2, half, ray);
+    Vec3<double> along = ray.dir();
     Vec3<D4> dir = {all(along.x), all(along.y), all(along.z)};
     D4 x = dot(dir, cross(b, c)), y = dot(dir, cross(c, a)), z = dot(dir, cross(a, b));
     D4 slack = all(kRounding * __builtin_sqrt(dot(along, along))) * ((dot(a, a) + dot(b, b)) + dot(c, c));
@@ -202,7 +238,7 @@ WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ra
     for (unsigned found = bits(hit); found; found &= found - 1) {
         int i = __builtin_ctz(found), lane = 4 * half + i;
         float entry, t = meets_plane(block, lane, ray);
-        if (t >= 0 && t <= limit && meets_box_of(block, lane, ray, inverse, entry))
+        if (t >= 0 && t <= limit && meets_box_of(block, lane, ray, entry))
             take(Hit{lane, t > entry ? t : entry, x[i] / volume[i], y[i] / volume[i], back[i] != 0});
     }
 }
@@ -210,23 +246,20 @@ WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ra
 // -- the search ------------------------------------------------------------------------------------------------------
 
 struct RaySearch {
-    WideBvh bvh;
-    RayBoxes boxes;
     Ray ray;
-    RayHit best, *answer;
+    WideBvh bvh;
+    RayHit best;
+    RayHits* hits;
     Walk walk;
 
-    WC_INLINE void begin(const RayQuery& query, RayHit* to) {
-        bvh = query.bvh;
-        boxes.prepare(query.start, query.dir);
-        ray.prepare(query);
-        best.face = -1;
-        best.t = query.max_t;
-        best.u = best.v = best.sign = 0;
-        answer = to;
+    WC_INLINE void begin(const Rays& rays, RayHits* to, int number) {
+        ray = {&rays, number};
+        bvh = rays.given.bvh[number];
+        best = {-1, rays.given.max_t[number], 0, 0, 0};
+        hits = to;
     }
     WC_INLINE float limit() const { return best.t; }
-    WC_INLINE V8i find(const WideNode& node, V8& at) const { return boxes.find(node, best.t, at); }
+    WC_INLINE V8i find(const WideNode& node, V8& at) const { return ray.find(node, best.t, at); }
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
         auto take = [&](const Hit& hit) {
@@ -234,42 +267,49 @@ struct RaySearch {
             if (!(hit.t < best.t || (hit.t == best.t && face < best.face))) return;
             best = {face, hit.t, static_cast<float>(hit.u), static_cast<float>(hit.v), hit.back ? -1.0f : 1.0f};
         };
-        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, best.t, take);
-        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, best.t, take);
+        if (near & 0x0f) hit_triangles(block, 0, ray, best.t, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, best.t, take);
     }
-    WC_INLINE void end() const { *answer = best; }
+    WC_INLINE void end() const {
+        const int i = ray.number;
+        hits->face[i] = best.face;
+        hits->t[i] = best.t;
+        hits->u[i] = best.u;
+        hits->v[i] = best.v;
+        hits->sign[i] = best.sign;
+    }
 };
 
 // The number of triangles that a ray hits. The order of the search does not matter.
 struct CrossingSearch {
-    WideBvh bvh;
-    RayBoxes boxes;
     Ray ray;
-    int32_t count, *answer;
+    WideBvh bvh;
+    int32_t count, *counts;
     Walk walk;
 
-    WC_INLINE void begin(const RayQuery& query, int32_t* to) {
-        bvh = query.bvh;
-        boxes.prepare(query.start, query.dir);
-        ray.prepare(query);
+    WC_INLINE void begin(const Rays& rays, int32_t* to, int number) {
+        ray = {&rays, number};
+        bvh = rays.given.bvh[number];
         count = 0;
-        answer = to;
+        counts = to;
     }
     WC_INLINE float limit() const { return kLargest; }
-    WC_INLINE V8i find(const WideNode& node, V8& at) const { return boxes.find(node, kLargest, at); }
+    WC_INLINE V8i find(const WideNode& node, V8& at) const { return ray.find(node, kLargest, at); }
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
         auto take = [&](const Hit&) { ++count; };
-        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, kInfinite, take);
-        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, kInfinite, take);
+        if (near & 0x0f) hit_triangles(block, 0, ray, kInfinite, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, kInfinite, take);
     }
-    WC_INLINE void end() const { *answer = count; }
+    WC_INLINE void end() const { counts[ray.number] = count; }
 };
 
-void first_hits(const RayQuery* queries, RayHit* hits, int count) { answer_all<RaySearch>(queries, hits, count); }
+void first_hits(const RayQueries& queries, RayHits& hits) {
+    answer_all<RaySearch>(Rays(queries), &hits, queries.count);
+}
 
-void count_hits(const RayQuery* queries, int32_t* found, int count) {
-    answer_all<CrossingSearch>(queries, found, count);
+void count_hits(const RayQueries& queries, int32_t* found) {
+    answer_all<CrossingSearch>(Rays(queries), found, queries.count);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kTiny = 1.0e-37f;
 constexpr float kMore = 1.0000005f, kLess = 0.9999995f;  // cover the rounding of some operations
-constexpr int kInFlight = 16;  // queries that take turns: those of a group of lanes
+constexpr int kInFlight = 16;                            // queries that take turns: those of a group of lanes
 
 // Children of a node are in the order of their keys: how far along the ray, or away from the point, their boxes begin,
 // as the bits of a number that is not negative, with the place of the child in the lowest three.
@@ -75,8 +75,12 @@ WC_INLINE bool ascend(Walk& walk, float limit) {
 }
 
 WC_INLINE void prefetch(WideBvh bvh, int32_t child) {
-    const char* at = child >= 0 ? reinterpret_cast<const char*>(bvh.nodes + child)
-                                : reinterpret_cast<const char*>(bvh.blocks + (-1 - child));
+    // Without a branch: which of the two comes next is hard to guess.
+    int64_t is_block = int64_t{child} >> 63, node = child, block = -1 - node;
+    auto nodes = reinterpret_cast<int64_t>(bvh.nodes), blocks = reinterpret_cast<int64_t>(bvh.blocks);
+    nodes += node * int64_t{sizeof(WideNode)};
+    blocks += block * int64_t{sizeof(TriangleBlock)};
+    auto at = reinterpret_cast<const char*>((nodes & ~is_block) | (blocks & is_block));
     for (size_t line = 0; line < sizeof(TriangleBlock); line += 64) __builtin_prefetch(at + line);
 }
 
@@ -100,30 +104,35 @@ WC_INLINE bool step(Search& search) {
 }
 
 // Answers queries. While the memory that one of them needs is on its way, others go on.
-template <class Search, class Query, class Answer>
-WC_INLINE void answer_all(const Query* queries, Answer* answers, int count) {
+template <class Search, class Queries, class Answers>
+WC_INLINE void answer_all(const Queries& queries, Answers* answers, int count) {
     Search slots[kInFlight], *searches[kInFlight];
     int active = 0, begun = 0;
     auto begin = [&](Search& search) {
-        search.walk.next = queries[begun].bvh.first;
+        search.begin(queries, answers, begun++);
+        search.walk.next = search.bvh.first;
         search.walk.top = search.walk.levels;
-        search.begin(queries[begun], &answers[begun]);
-        ++begun;
     };
     while (active < kInFlight && begun < count) {
         searches[active] = &slots[active];
         begin(slots[active++]);
     }
-    for (int i = 0; active;) {
-        Search& search = *searches[i];
-        if (!step(search)) {
-            search.end();
-            if (begun < count)
-                begin(search);
-            else
-                searches[i] = searches[--active];
+    while (active) {
+        int left = 0;
+        for (int i = 0; i < active; ++i) {
+            Search& search = *searches[i];
+            bool goes_on = step(search);
+            if (!goes_on) {
+                search.end();
+                if (begun < count) {
+                    begin(search);
+                    goes_on = true;
+                }
+            }
+            searches[left] = &search;
+            left += goes_on;
         }
-        if (++i >= active) i = 0;
+        active = left;
     }
 }
 

@@ -24,13 +24,14 @@ struct WindingSearch {
     double* answer;
     Walk walk;
 
-    WC_INLINE void begin(const WindingQuery& query, double* to) {
+    WC_INLINE void begin(const WindingQuery* queries, double* answers, int number) {
+        const WindingQuery& query = queries[number];
         bvh = query.bvh;
         moments = query.moments;
         point = query.point;
         accuracy = query.accuracy > 1 ? query.accuracy : 1;
         total = D4{};
-        answer = to;
+        answer = &answers[number];
     }
     WC_INLINE float limit() const { return kInfinite; }
 

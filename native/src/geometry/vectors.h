@@ -129,6 +129,7 @@ WC_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
 WC_INLINE Vec3<double> widen(const float* p) { return {p[0], p[1], p[2]}; }
 
 WC_INLINE V8 magnitude(V8 x) { return most(x, -x); }
+WC_INLINE V8 largest(Vec3<V8> a) { return most(most(magnitude(a.x), magnitude(a.y)), magnitude(a.z)); }
 
 WC_INLINE V8 root(V8 x) {
 #ifdef WC_AVX2
