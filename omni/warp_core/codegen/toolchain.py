@@ -55,6 +55,7 @@ def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     ):
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
+        passes.add_dead_arg_elimination_pass()  # results that no caller uses are not computed
         passes.add_aggressive_dce_pass()
         passes.run(module, builder)
 
