@@ -49,7 +49,7 @@ struct Triangles {
 struct WideBvh {
     const WideNode* nodes;
     const TriangleBlock* blocks;
-    int32_t first = 0;
+    int32_t first;
 };
 
 constexpr int32_t kNoStart = std::numeric_limits<int32_t>::min();

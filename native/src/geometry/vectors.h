@@ -126,8 +126,6 @@ WC_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
     return {fma(a.y, b.z, -(a.z * b.y)), fma(a.z, b.x, -(a.x * b.z)), fma(a.x, b.y, -(a.y * b.x))};
 }
 
-WC_INLINE Vec3<double> widen(const float* p) { return {p[0], p[1], p[2]}; }
-
 WC_INLINE V8 magnitude(V8 x) { return most(x, -x); }
 WC_INLINE V8 largest(Vec3<V8> a) { return most(most(magnitude(a.x), magnitude(a.y)), magnitude(a.z)); }
 
