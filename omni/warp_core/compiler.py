@@ -564,6 +564,7 @@ def _lowered(
     block_dim = block_dim or _block_dims.get(kernel, DEFAULT_BLOCK_DIM)
     tiled = kernel.options.get("tiled", 0) if tiled is None else tiled
     fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim, tiled), kernel.subject
+    fn = _stage("passes.block_strides").share_strides(fn, tiled) if tiled else fn
     _refuse_mesh_store(subject, fn)
     for number, transform in enumerate(transforms):
         subject = transform.subject(subject)
