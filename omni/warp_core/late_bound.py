@@ -20,6 +20,8 @@ ROWS = {
     "content_hash": ("front.content_hash", "digest"),
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "library_gradient": ("front.gradients.library_rules", "library_gradient"),
+    "bit_count": ("lib.bits", "bit_count"),
+    "trailing_zeros": ("lib.bits", "trailing_zeros"),
     "begin_tile_boxes": ("lib.tiles.tile_queries", "begin_box"),
     "begin_tile_ray": ("lib.tiles.tile_queries", "begin_ray"),
     "begin_tile_faces": ("lib.tiles.tile_queries", "begin_faces"),

@@ -1,4 +1,6 @@
-"""`wp.func_native`: a kernel that calls C++ text is refused; barriers run. Expected values are by hand."""
+"""`wp.func_native`: a kernel that calls C++ text is refused; barriers and counts of bits run. Expected values are by
+hand, or of Python's integers.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import pytest
 import omni.warp_core as wp
 
 
-@wp.func_native(snippet="\n    return __builtin_ctzll((unsigned long long)x);\n")
-def trailing_zeros(x: wp.uint64) -> int: ...
+@wp.func_native(snippet="\n    return x * 3 + 1;\n")
+def next_number(x: wp.uint64) -> int: ...
 
 
 @wp.func_native(" WP_TILE_SYNC(); ")
@@ -20,12 +22,12 @@ def sync():
 def test_a_kernel_that_calls_it_is_refused_at_the_call():
     @wp.kernel
     def k(x: wp.array[int]):
-        x[0] = trailing_zeros(wp.uint64(8))
+        x[0] = next_number(wp.uint64(8))
 
     with pytest.raises(wp.CompileError) as refused:
         wp.launch(k, 1, [wp.zeros(1, dtype=int)])
     text = str(refused.value)
-    assert "`trailing_zeros` is C++ text" in text and "x[0] = trailing_zeros" in text and "@wp.func" in text
+    assert "`next_number` is C++ text" in text and "x[0] = next_number" in text and "@wp.func" in text
 
 
 def test_kernels_beside_it_run():
@@ -52,6 +54,81 @@ def test_barriers_are_barriers():
     x, out = wp.array(np.arange(256, dtype=np.int32)), wp.zeros(256, dtype=int)
     wp.launch(rotate, 256, [x, out], block_dim=64)
     np.testing.assert_array_equal(out.numpy(), np.roll(np.arange(256).reshape(4, 64), -1, axis=1).reshape(-1))
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    return __ffsll((long long)x) - 1;
+#else
+    return __builtin_ctzll((unsigned long long)x);
+#endif
+"""
+)
+def lowest_bit(x: wp.uint64) -> int: ...
+
+
+@wp.func_native("return __builtin_ctz(x);")
+def lowest_bit_of_32(x: wp.int32) -> int: ...
+
+
+@wp.func_native("return __builtin_popcountll((unsigned long long) word);")
+def bits_of(word: wp.int64) -> int: ...
+
+
+@wp.func_native("return __builtin_popcount(x);")
+def bits_of_32(x: wp.uint32) -> int: ...
+
+
+def test_texts_that_count_bits_run():
+    @wp.kernel
+    def count(x: wp.array[wp.uint64], out: wp.array2d[int]):
+        i = wp.tid()
+        out[i, 0] = lowest_bit(x[i])
+        out[i, 1] = bits_of(wp.int64(x[i]))
+        out[i, 2] = bits_of_32(wp.uint32(x[i]))
+        low = wp.int32(x[i])
+        if low != 0:
+            out[i, 3] = lowest_bit_of_32(low)
+
+    numbers = [1, 8, 6, 1 << 63, (1 << 63) | (1 << 40), (1 << 64) - 1, 0x80000000, 0xF0F0F0F0F0F0F0F0]
+    out = wp.zeros((len(numbers), 4), dtype=int)
+    wp.launch(count, len(numbers), [wp.array(numbers, dtype=wp.uint64), out])
+
+    def lowest(n):
+        return (n & -n).bit_length() - 1 if n else 0
+
+    def row(n):
+        low = n % (1 << 32)
+        return [lowest(n), n.bit_count(), low.bit_count(), lowest(low)]
+
+    assert out.numpy().tolist() == [row(n) for n in numbers]
+    assert lowest_bit(wp.uint64(8)) == 3
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("return __builtin_ctzll((unsigned long long)x) + 1;", wp.uint64),
+        ("return __builtin_ctzll(y);", wp.uint64),
+        ("return __builtin_popcountll((unsigned int)x);", wp.uint64),  # C would cut the upper half off
+        ("return __builtin_ctzll(x);", wp.int32),  # C would extend the sign
+        ("return __builtin_ctz(x);", wp.uint64),
+        ("#if defined(__CUDA_ARCH__)\nreturn __builtin_ctzll(x);\n#endif", wp.uint64),
+    ],
+)
+def test_texts_that_only_look_like_counts_are_refused(text, kind):
+    def other(x): ...
+
+    other.__annotations__ = {"x": kind, "return": int}
+    counted = wp.func_native(text)(other)
+
+    @wp.kernel
+    def k(x: wp.array[kind], out: wp.array[int]):
+        out[0] = counted(x[0])
+
+    with pytest.raises(wp.CompileError, match=r"is C\+\+ text"):
+        wp.launch(k, 1, [wp.zeros(1, dtype=kind), wp.zeros(1, dtype=int)])
 
 
 def test_the_text_is_a_string():

@@ -24,3 +24,9 @@ def bit_count(x: Int) -> int32:
     8
     """
     return int32(prim.popcount(x))
+
+
+@builtin(name="_trailing_zeros")
+def trailing_zeros(x: Int) -> int32:
+    """Return how many bits stand below the lowest set bit of `x`; all of its bits for 0."""
+    return int32(prim.popcount(~x & (x - 1)))
