@@ -170,6 +170,45 @@ def of_quotients(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = quotient(x[i]) * wp.sqrt(x[i])  # outside
 
 
+@wp.kernel
+def alternatives(x: wp.array(dtype=float), n: wp.array(dtype=int), out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    a, k = x[i], n[i]
+    if a != 0.0 and a / a > 0.5:
+        out[i, 0] = 1.0
+    out[i, 1] = 0.0 if a == 0.0 or a / a > 2.0 else 1.0
+    q = a
+    if a > 0.0:
+        if k != 0:
+            q = a / a + 1.0 + float(7 // k) + float(7 % k)
+    out[i, 2] = q
+    out[i, 3] = wp.where(a >= 0.0, wp.sqrt(a), -1.0)
+    v = wp.vec3(a, a, a)
+    out[i, 4] = (v / a if a != 0.0 else v)[0]
+
+
+def test_what_is_computed_for_a_discarded_alternative_does_not_fail():
+    x, n, out = np.array([1.0, 0.0, -1.0, 2.0], np.float32), [0, 0, 3, 2], wp.zeros((4, 5), dtype=float)
+    wp.launch(alternatives, dim=4, inputs=[x, wp.array(n, dtype=int), out])
+    expected = [[1, 1, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, -1, -1, 1], [1, 1, 6, np.sqrt(2), 1]]
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-6)
+
+
+@wp.kernel
+def chosen(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    q = x[i]
+    if x[i] >= 0.0:
+        q = x[i] / x[i]  # chosen
+    out[i] = q
+
+
+def test_a_chosen_alternative_fails():
+    with pytest.raises(wp.KernelError, match="thread 2") as failed:
+        wp.launch(chosen, dim=3, inputs=[np.array([1.0, -1.0, 0.0], np.float32), wp.zeros(3, dtype=float)])
+    assert "# chosen" in str(failed.value)
+
+
 def test_a_failure_inside_a_function_comes_before_those_of_its_caller():
     y = np.zeros(4, np.float32)
     e = fail(of_quotients, 4, np.array([2.0, 1.0, -1.0, 3.0], np.float32), y)

@@ -28,6 +28,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from ..ir.analysis.alias import is_local
+from ..ir.analysis.demand import ALWAYS, demands
 from ..ir.clone import Rewriter
 from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function, Loc, Operation, Region, Value
@@ -78,7 +79,7 @@ def _drop(region: Region) -> None:
 
 class _Check(NamedTuple):
     """A check that waits. `result` is its condition; for NaN it is what must be a number if `args` are. An operation
-    that `keeps` NaNs gives NaN whenever one of `args` is.
+    that `keeps` NaNs gives NaN whenever one of `args` is. Where it is not `needed`, a `select` discards the result.
     """
 
     loc: Loc | None
@@ -86,6 +87,7 @@ class _Check(NamedTuple):
     message: str
     shown: Sequence[Value]
     result: Value
+    needed: Value
     args: Sequence[Value] = ()
     keeps: bool = False
 
@@ -108,7 +110,7 @@ class _Checker(Rewriter):
             self._visitors[code] = partial(self._behind_checks, self._visitors[code])
 
     def rewrite(self, function: Function) -> Function:
-        self._results = function.results
+        self._results, self._demands = function.results, demands(function)
         return super().rewrite(function)
 
     # -- reporting ----------------------------------------------------------------------------------------------
@@ -117,10 +119,21 @@ class _Checker(Rewriter):
         self._end_run()
         visit(op)
 
-    def _require(self, ok: Value, kind: str, message: str, shown: Sequence[Value]) -> None:
+    def _require(
+        self, ok: Value, kind: str, message: str, shown: Sequence[Value], needed: Value | None = None
+    ) -> None:
         """Report and leave unless `ok`."""
         if not (ok.is_const and ok.const):
-            self._await(_Check(self.b.loc, kind, message, shown, ok))
+            self._await(_Check(self.b.loc, kind, message, shown, ok, needed or self.b.bool(True)))
+
+    def _needed(self, op: Operation) -> Value:
+        """Return the condition that the result of an operation matters, as far as it is known before the operation."""
+        found = self.b.bool(True)
+        for condition, value in self._demands.get(op.results[0], ALWAYS):
+            if condition in self.values:
+                known = self.values[condition]
+                found = self.b.op("and", found, known if value else self.b.op("not", known))
+        return found
 
     def _await(self, check: _Check) -> None:
         self._run.append(check)
@@ -153,12 +166,17 @@ class _Checker(Rewriter):
             if check.kind == "nan":
                 found = self.b.op("or", found, self._is_nan(check.result))
             else:
-                ok = self.b.op("and", ok, check.result)
+                ok = self.b.op("and", ok, self._holds(check))
         return self.b.op("or", found, self.b.op("not", ok))
+
+    def _holds(self, check: _Check) -> Value:
+        """Return the condition of a check, which holds where the result is not needed."""
+        return self.b.op("or", check.result, self.b.op("not", check.needed))
 
     def _check(self, check: _Check) -> None:
         """Report a failure of one check, and leave."""
-        ok = self.b.op("not", self._is_nan(check.result)) if check.kind == "nan" else check.result
+        is_number = check._replace(result=self.b.op("not", self._is_nan(check.result)))
+        ok = self._holds(is_number if check.kind == "nan" else check)
         for arg in check.args:
             ok = self.b.op("or", ok, self._is_nan(arg))
         self.b.push()
@@ -266,7 +284,7 @@ class _Checker(Rewriter):
         self._copy(op)
         if s.is_float:
             name, keeps = (op.attr, False) if op.code == "libm" else (op.code, True)
-            self._not_nan(self.values[op.results[0]], self.args(op), name, keeps)
+            self._not_nan(op, self.values[op.results[0]], name, keeps)
 
     def _nonzero(self, op: Operation) -> None:
         a, b = self.args(op)
@@ -275,7 +293,8 @@ class _Checker(Rewriter):
             ok = self.b.op("and", ok, self.b.op("ne", leaf, self.b.const(0, leaf.type)))
         shown = self._shown((a,))
         values = f"{', '.join(f'{{{i}}}' for i in range(len(shown)))} by zero"
-        self._require(ok, "division", f"integer division of {values}" if shown else "integer division by zero", shown)
+        message = f"integer division of {values}" if shown else "integer division by zero"
+        self._require(ok, "division", message, shown, self._needed(op))
 
     def visit_call(self, op: Operation) -> None:
         callee = self._checked(op.attr)
@@ -287,7 +306,7 @@ class _Checker(Rewriter):
         self.define(op, results)
         if callee.is_library:
             for result in results:
-                self._not_nan(result, self.args(op), callee.name.partition("#")[0])
+                self._not_nan(op, result, callee.name.partition("#")[0])
 
     def _leave_unless(self, ok: Value) -> None:
         """Leave without a report of its own: the callee made one."""
@@ -295,12 +314,14 @@ class _Checker(Rewriter):
         self._give_up()
         self._branch(ok, self._passed(), self.b.pop())
 
-    def _not_nan(self, result: Value, args: Sequence[Value], name: str, keeps: bool = False) -> None:
+    def _not_nan(self, op: Operation, result: Value, name: str, keeps: bool = False) -> None:
+        args = self.args(op)
         if self._can_be_nan(result) and result not in args:  # x * 1 is x
             shown = self._shown(args)
             operands = ", ".join(f"{{{i}}}" for i in range(len(shown)))
             given = [arg for arg in args if self._can_be_nan(arg)]
-            self._await(_Check(self.b.loc, "nan", f"{name}({operands}) is NaN", shown, result, given, keeps))
+            message = f"{name}({operands}) is NaN"
+            self._await(_Check(self.b.loc, "nan", message, shown, result, self._needed(op), given, keeps))
 
     def _can_be_nan(self, x: Value) -> bool:
         s = element(x.type)
