@@ -570,3 +570,18 @@ def literal_on_the_other_path(a: int, x: float):
     if (s := 7) > x:
         r = r / 2.0
     return p / 2.0 + q / 4.0 + r / 2.0 + s / 4.0
+
+
+def loops_that_reuse_a_name_with_another_type(a: int, x: float):
+    k = x * 0.5
+    total = k
+    for k in range(a):
+        total += float(k) + x
+    for s in range(a):
+        for k in range(s):
+            if k > 3:
+                break
+            total += float(k)
+        k = total * 0.25
+        total -= k
+    return total

@@ -114,8 +114,8 @@ def _unrolled(cx: Context, node: ast.For, items: Iterable[Any]) -> None:
     for item in _while_reached(cx, items):
         inner = Block(cx, node, inside) if continues else None
         cx.loops.append(PyLoop(outer.frame if outer else None, inner.frame if inner else None, "break"))
+        _forget_types(cx, names)
         for name in names:
-            cx.local_types.pop(name, None)
             cx.memory.pop(name, None)
         assign(cx, node.target, item, node.target)
         cx.statements(node.body)
@@ -197,8 +197,15 @@ def _run_time(cx: Context, node: ast.For, span: Span, not_empty: bool) -> None:
         block.close()
 
 
+def _forget_types(cx: Context, names: Iterable[str]) -> None:
+    for name in names:
+        cx.local_types.pop(name, None)
+
+
 def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, block: Block | None) -> None:
     carried = _Carried(cx, node)
+    own = cx.liveness.writes([node.target]) - cx.liveness.wanted(node)  # read in the body alone: of any type elsewhere
+    _forget_types(cx, own)
     before, loc = dict(cx.env), cx.b.loc
     index_type = span.low.type
     index, *params = cx.b.push((index_type, *carried.types), ("index", *carried.names))
@@ -220,6 +227,7 @@ def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, bloc
     for exit in exits:
         carried.leave(exit, params)
     cx.env, cx.dead = before, False
+    _forget_types(cx, own)
     extra = _definitely_new(cx, node, carried, exits) if not_empty else []
     types, init = list(carried.types), list(carried.init)
     for name, shape in extra:
