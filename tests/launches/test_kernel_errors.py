@@ -179,6 +179,7 @@ def alternatives(x: wp.array(dtype=float), n: wp.array(dtype=int), out: wp.array
     out[i, 1] = 0.0 if a == 0.0 or a / a > 2.0 else 1.0
     q = a
     if a > 0.0:
+        q = -a
         if k != 0:
             q = a / a + 1.0 + float(7 // k) + float(7 % k)
     out[i, 2] = q
@@ -190,7 +191,7 @@ def alternatives(x: wp.array(dtype=float), n: wp.array(dtype=int), out: wp.array
 def test_what_is_computed_for_a_discarded_alternative_does_not_fail():
     x, n, out = np.array([1.0, 0.0, -1.0, 2.0], np.float32), [0, 0, 3, 2], wp.zeros((4, 5), dtype=float)
     wp.launch(alternatives, dim=4, inputs=[x, wp.array(n, dtype=int), out])
-    expected = [[1, 1, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, -1, -1, 1], [1, 1, 6, np.sqrt(2), 1]]
+    expected = [[1, 1, -1, 1, 1], [0, 0, 0, 0, 0], [1, 1, -1, -1, 1], [1, 1, 6, np.sqrt(2), 1]]
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-6)
 
 
