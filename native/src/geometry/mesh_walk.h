@@ -10,8 +10,9 @@ constexpr float kTiny = 1.0e-37f;
 constexpr float kMore = 1.0000005f, kLess = 0.9999995f;  // cover the rounding of some operations
 constexpr int kInFlight = 16;                            // queries that take turns: those of a group of lanes
 
-// Children of a node are in the order of their keys: how far along the ray, or away from the point, their boxes begin,
-// as the bits of a number that is not negative, with the place of the child in the lowest three.
+// Children of a node are in the order of their keys. A key says how far along the ray, or away from the point, the box
+// of the child begins. It is the bits of that number, which is not negative, with the place of the child in the lowest
+// three.
 constexpr int32_t kPlace = kWidth - 1, kNoKey = 0x7fffffff;
 
 WC_INLINE int32_t least_of(V8i x) {

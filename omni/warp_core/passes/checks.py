@@ -119,9 +119,7 @@ class _Checker(Rewriter):
         self._end_run()
         visit(op)
 
-    def _require(
-        self, ok: Value, kind: str, message: str, shown: Sequence[Value], needed: Value | None = None
-    ) -> None:
+    def _require(self, ok: Value, kind: str, message: str, shown: Sequence[Value], needed: Value | None = None) -> None:
         """Report and leave unless `ok`."""
         if not (ok.is_const and ok.const):
             self._await(_Check(self.b.loc, kind, message, shown, ok, needed or self.b.bool(True)))
