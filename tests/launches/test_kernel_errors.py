@@ -136,11 +136,11 @@ def test_the_first_of_several_failures_is_told():
         5: ("bounds", (far, 6), "fourth"),
     }
     for thread, (kind, values, line) in expected.items():
-        x, y, where = np.full(6, 4.0, np.float32), np.zeros(6, np.float32), np.arange(6, dtype=np.int32)
+        x, y, where = np.full(6, 4.0, np.float32), wp.zeros(6, dtype=float), np.arange(6, dtype=np.int32)
         x[thread:], where[thread:] = given[thread:], at[thread:]  # threads behind it fail too
         e = fail(several, 6, x, y, where)
         assert (e.thread, e.kind, e.values, e.line) == ((thread,), kind, values, line_of(line))
-        assert y.tolist()[: thread + 1] == [4.0] * thread + [1.0]  # it stored before, and not behind
+        assert y.numpy().tolist()[: thread + 1] == [4.0] * thread + [1.0]  # it stored before, and not behind
 
 
 @wp.kernel
@@ -153,9 +153,9 @@ def in_branches(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 
 def test_a_branch_that_a_thread_does_not_take_fails_for_others_only():
-    e = fail(in_branches, 5, np.array([1.0, 4.0, 0.0, -4.0, 9.0], np.float32), y := np.zeros(5, np.float32))
+    e = fail(in_branches, 5, np.array([1.0, 4.0, 0.0, -4.0, 9.0], np.float32), y := wp.zeros(5, dtype=float))
     assert (e.thread, e.values, e.line) == ((3,), (-4.0,), line_of("where it is negative"))
-    assert np.allclose(y, [1.0, 2.0 + np.log(4.0), 0.0, 0.0, 3.0 + np.log(9.0)])
+    assert np.allclose(y.numpy(), [1.0, 2.0 + np.log(4.0), 0.0, 0.0, 3.0 + np.log(9.0)])
 
 
 @wp.func
