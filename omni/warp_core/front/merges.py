@@ -164,9 +164,19 @@ def _is_cheap(region: Region) -> bool:
 
 def _select(cx: Context, cond: Value, regions: list[Region]) -> list[Value]:
     for region in regions:
-        cx.b.region.ops += region.ops[:-1]
+        cx.b.region.ops += _used(region)
     a, b = (region.terminator.args for region in regions)
     return [_choice(cx, cond, x, y) for x, y in zip(a, b)]
+
+
+def _used(region: Region) -> list[Operation]:
+    """The operations that the results of a region come from. Others would count as computed on both paths."""
+    wanted, kept = set(region.terminator.args), []
+    for op in reversed(region.ops[:-1]):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.args)
+            kept.append(op)
+    return kept[::-1]
 
 
 def _choice(cx: Context, cond: Value, x: Value, y: Value) -> Value:
