@@ -169,12 +169,12 @@ class _Checker(Rewriter):
 
     def _holds(self, check: _Check) -> Value:
         """Return the condition of a check, which holds where the result is not needed."""
-        return self.b.op("or", check.result, self.b.op("not", check.needed))
+        ok = self.b.op("not", self._is_nan(check.result)) if check.kind == "nan" else check.result
+        return self.b.op("or", ok, self.b.op("not", check.needed))
 
     def _check(self, check: _Check) -> None:
         """Report a failure of one check, and leave."""
-        is_number = check._replace(result=self.b.op("not", self._is_nan(check.result)))
-        ok = self._holds(is_number if check.kind == "nan" else check)
+        ok = self._holds(check)
         for arg in check.args:
             ok = self.b.op("or", ok, self._is_nan(arg))
         self.b.push()
