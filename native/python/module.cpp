@@ -5,7 +5,9 @@
 #include "launches/record.h"
 #include "launches/timeline.h"
 #include "tape/mutation_tracker.h"
+#include "tape/launch_step.h"
 #include "tape/py_spans.h"
+#include "tape/saved_span.h"
 #include "values/values.h"
 
 namespace {
@@ -28,6 +30,8 @@ NB_MODULE(_native, m) {
     wc::bind_arrays(m);
     wc::bind_memory(m);
     wc::bind_spans(m);
+    wc::bind_saved_spans(m);
+    wc::bind_launch_steps(m);
     wc::bind_seals(m);
     wc::bind_gradients(m);
     wc::bind_algorithms(m);

@@ -270,10 +270,74 @@ class Span:
 
     def leave(self) -> None: ...
 
-class WatchedSpan(Span):
-    """In the set of those that `on_write` is told of."""
+class SavedPoolBase:
+    """What a tape has saved: `used` bytes in copies."""
 
-    def __init__(self, low: int, high: int) -> None: ...
+    used: int
+
+    def __init__(self) -> None: ...
+    def latest(self, low: int, high: int) -> Any:
+        """The last span that was saved of this memory, or None."""
+
+    def forget(self) -> None:
+        """Save other spans from now on."""
+
+class SavedSpan(Span):
+    """Memory as it is when a tape records. `on_write` is told of it."""
+
+    size: int
+    lost: str
+    user: Any
+    is_parameter: bool
+    keeper: Any
+    _copy: Any
+    _device: Any
+    _graph: Any
+
+    def __init__(self, low: int, high: int, device: Any, owners: Sequence[Any], keeper: Any, graph: Any) -> None: ...
+
+def set_span_class(cls: type) -> None:
+    """Let native code make the spans of memory that only this package writes to."""
+
+class LaunchStep:
+    """A launch as a tape has it."""
+
+    template: Any
+    dim: Any
+    place: Any
+    args: list[Any]
+    held: list[Any]
+    active: list[Any]
+    arrays: list[Any]
+    written: list[Any]
+    cut: Any
+    left: Any
+    structures: Any
+
+    def __init__(
+        self,
+        template: Any,
+        dim: Any,
+        args: list[Any],
+        held: list[Any],
+        active: list[Any],
+        arrays: list[Any],
+        written: list[Any],
+        place: Any,
+        cut: Any = None,
+    ) -> None: ...
+
+def set_step_class(cls: type, no_structures: Any) -> None:
+    """Let native code make the steps of launches that find no structure by its id."""
+
+def steps_made() -> int:
+    """How many launches native code has recorded."""
+
+def check_steps(steps: list[Any], epoch: int) -> None:
+    """Call `check` of the steps whose gradient may have changed since they were recorded."""
+
+def run_backwards(steps: Iterator[Any], seconds: float) -> int:
+    """Go backwards over steps for some time; return how many are done, 0 at the end."""
 
 class GradientSpan(Span):
     """In the set that `gradients_in` looks through."""
@@ -702,7 +766,6 @@ def enable_native_recording(enabled: bool) -> None:
     """Say whether native code may record launches."""
 
 def set_recorder(
-    record: Callable[..., Any],
     record_fill: Callable[..., Any],
     abort: Callable[[Any, Any], None],
     copy: Callable[[Any], Any],
@@ -710,8 +773,8 @@ def set_recorder(
     find_call_site: Callable[..., Any],
     package: str,
 ) -> None:
-    """Set the functions that record a launch and a fill and forget one, copy a value, make a call site and look for
-    one, and the folder of the package.
+    """Set the functions that record a fill and forget a step, copy a value, make a call site and look for one, and the
+    folder of the package.
     """
 
 def set_observed(observed: bool) -> None:

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "tape/launch_step.h"
 #include "tape/py_spans.h"
+#include "tape/saved_span.h"
 #include "values/values.h"
 #include "warp_core/dtypes.h"
 
@@ -36,6 +38,8 @@ struct Names {
     PyObject* is_recorder = PyUnicode_InternFromString("is_recorder");
     PyObject* notices_launches = PyUnicode_InternFromString("notices_launches");
     PyObject* notice_launch = PyUnicode_InternFromString("notice_launch");
+    PyObject* launches = PyUnicode_InternFromString("launches");
+    PyObject* notes = PyUnicode_InternFromString("notes");
     PyObject* records = PyUnicode_InternFromString("records");
     PyObject* detached = PyUnicode_InternFromString("cuts");
     PyObject* tracker = PyUnicode_InternFromString("seals");
@@ -48,7 +52,7 @@ struct Names {
 
 // Functions of Python. Never destroyed: they must not drop references after the interpreter is gone.
 struct Callbacks {
-    nb::object record, record_fill, abort, copy, call_site, find_call_site;
+    nb::object record_fill, abort, copy, call_site, find_call_site;
     std::string package;
     bool enabled = false;
 };
@@ -81,6 +85,13 @@ nb::object call(PyObject* object, PyObject* method, PyObject* a, PyObject* b) {
     if (!found.is_valid()) throw nb::python_error();
     return found;
 }
+
+void append(PyObject* object, PyObject* name, const nb::object& item) {
+    if (PyList_Append(attribute(object, name).ptr(), item.ptr()) < 0) throw nb::python_error();
+}
+
+// Dimensions that stay as they are: a list may change.
+nb::object fixed(nb::handle dim) { return PyList_CheckExact(dim.ptr()) ? nb::tuple(dim) : nb::borrow(dim); }
 
 PyObject* find_recorder() {
     Py_ssize_t count = observing ? PyTuple_GET_SIZE(observing) : 0;
@@ -223,8 +234,17 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
         nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, args);
     if (records) {
-        nb::list held = held_spans(attribute(tape.ptr(), names().pool), chosen(t.read, values));
-        step = callbacks().record(t.shared, dim, args, held, active, arrays, chosen(t.written, values), site, tape);
+        nb::list held = saved_spans(attribute(tape.ptr(), names().pool), chosen(t.read, values));
+        step = make_step({.launch_template = t.shared,
+                          .dim = fixed(dim),
+                          .place = site,
+                          .args = nb::borrow<nb::list>(args),
+                          .held = std::move(held),
+                          .active = nb::borrow<nb::list>(active),
+                          .arrays = arrays,
+                          .written = chosen(t.written, values)});
+        append(tape.ptr(), names().launches, step);
+        append(tape.ptr(), names().notes, site);
     }
     return {std::move(tape), std::move(step), std::move(tracker), nb::borrow<nb::list>(active)};
 }
@@ -300,12 +320,12 @@ void bind_record(nb::module_& m) {
         nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
     m.def(
         "set_recorder",
-        [](nb::object record, nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
+        [](nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
            nb::object find_call_site, std::string package) {
-            callbacks() = {std::move(record),    std::move(record_fill),    std::move(abort),   std::move(copy),
+            callbacks() = {std::move(record_fill),    std::move(abort),   std::move(copy),
                            std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
         },
-        nb::arg("record"), nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
+        nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
         nb::arg("find_call_site"), nb::arg("package"));
 }
 

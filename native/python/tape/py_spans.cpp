@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tape/saved_span.h"
+
 namespace wc {
 
 RangeIndex watched;
@@ -15,40 +17,8 @@ namespace {
 
 RangeIndex gradients;
 
-// One span of a set for as long as the object lives, or until it is left.
-class Span {
-  public:
-    Span(uintptr_t low, uintptr_t high, RangeIndex& set) : range_{low, high}, set_(set) {
-        if (range_.empty()) throw std::invalid_argument("the span is empty");
-        enter();
-    }
-    ~Span() { leave(); }
-    Span(const Span&) = delete;
-    Span& operator=(const Span&) = delete;
-
-    void enter() {
-        if (!std::exchange(inside_, true)) set_.add(range_, this);
-    }
-    void leave() {
-        if (std::exchange(inside_, false)) set_.remove(range_, this);
-    }
-
-    bool inside() const { return inside_; }
-    uintptr_t low() const { return range_.low; }
-    uintptr_t high() const { return range_.high; }
-
-  private:
-    Range range_;
-    RangeIndex& set_;
-    bool inside_ = false;
-};
-
-struct WatchedSpan : Span {
-    WatchedSpan(uintptr_t low, uintptr_t high) : Span(low, high, watched) {}
-};
-
 struct GradientSpan : Span {
-    GradientSpan(uintptr_t low, uintptr_t high) : Span(low, high, gradients) {}
+    GradientSpan(uintptr_t low, uintptr_t high) : Span({low, high}, gradients) {}
 };
 
 // Never destroyed: it must not drop a Python reference after the interpreter is gone.
@@ -86,7 +56,7 @@ void before_writes(const nb::list& arrays) {
 
 void tell_watchers(Range range) {
     if (watched.empty() || told().is_none()) return;
-    nb::list met = objects<WatchedSpan>(watched, range);
+    nb::list met = objects<SavedSpan>(watched, range);
     if (met.size()) told()(met);
 }
 
@@ -162,32 +132,6 @@ bool are_disjoint_with_gradients(const nb::list& arrays) {
     return true;
 }
 
-// What a tape holds of the memory of arrays: spans that its pool knows, by their addresses, if they are as they were,
-// or new ones. No graph is captured.
-nb::list held_spans(nb::handle pool, const nb::list& arrays) {
-    static PyObject* latest = PyUnicode_InternFromString("_latest");
-    static PyObject* graph = PyUnicode_InternFromString("_graph");
-    nb::object known = pool.attr(nb::handle(latest));
-    nb::list found;
-    for (nb::handle object : arrays) {
-        const PyArray* a = as_array(object.ptr());
-        if (!a) throw nb::type_error("expected arrays");
-        Range range = range_of(*a);
-        nb::tuple key = nb::make_tuple(range.low, range.high);
-        PyObject* ref = PyDict_GetItemWithError(known.ptr(), key.ptr());
-        if (!ref && PyErr_Occurred()) throw nb::python_error();
-        nb::object span = ref ? nb::steal(PyObject_CallNoArgs(ref)) : nb::none();
-        if (!span.is_valid()) throw nb::python_error();
-        bool same =
-            !span.is_none() && nb::inst_ptr<WatchedSpan>(span)->inside() && span.attr(nb::handle(graph)).is_none();
-        found.append(same ? span : pool.attr("hold")(key, nb::make_tuple(object)));
-    }
-    return found;
-}
-
-namespace {
-
-// How many of the arrays have a gradient, or show memory that has one.
 size_t count_gradients(const nb::list& arrays) {
     static PyObject* own = PyUnicode_InternFromString("_grad");
     static PyObject* is_off = PyUnicode_InternFromString("_requires_grad_off");
@@ -207,17 +151,13 @@ size_t count_gradients(const nb::list& arrays) {
     return count;
 }
 
-}  // namespace
-
 void bind_spans(nb::module_& m) {
     m.def("count_gradients", &count_gradients, nb::arg("arrays"));
     nb::class_<Span>(m, "Span")
-        .def_prop_ro("low", &Span::low)
-        .def_prop_ro("high", &Span::high)
+        .def_prop_ro("low", [](const Span& span) { return span.range().low; })
+        .def_prop_ro("high", [](const Span& span) { return span.range().high; })
         .def_prop_ro("inside", &Span::inside, "Whether the span is in its set.")
         .def("leave", &Span::leave);
-    nb::class_<WatchedSpan, Span>(m, "WatchedSpan", nb::is_weak_referenceable())
-        .def(nb::init<uintptr_t, uintptr_t>(), nb::arg("low"), nb::arg("high"));
     nb::class_<GradientSpan, Span>(m, "GradientSpan", nb::is_weak_referenceable())
         .def(nb::init<uintptr_t, uintptr_t>(), nb::arg("low"), nb::arg("high"));
     m.def(

@@ -9,8 +9,6 @@ launch is recorded by `launch_vjp.record` again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
 
 from .. import _native, config
 from ..arrays.array import array
@@ -19,9 +17,8 @@ from ..dispatch import call_site, capture
 from ..dispatch.call_site import CallSite
 from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
-from .launch_vjp import LaunchTemplate, RecordedLaunch
+from .launch_vjp import RecordedLaunch
 from .recorder import Recorder, Step
-from .saved import CowSpan
 
 
 def _outdate(_: object = None) -> None:
@@ -57,25 +54,6 @@ def remember(step: RecordedLaunch) -> None:
     )
 
 
-def _record(
-    template: LaunchTemplate,
-    dim: Any,
-    args: list[Any],
-    held: list[CowSpan],
-    active: list[array],
-    arrays: list[array],
-    written: list[array],
-    place: CallSite,
-    tape: Recorder,
-) -> RecordedLaunch:
-    """Record a launch like an earlier one. Its arrays, all of them and those with gradients, are disjoint."""
-    dim = tuple(dim) if type(dim) is list else dim
-    step = RecordedLaunch(template, dim, args, held, active, arrays, written, place)
-    tape.launches.append(step)
-    tape.notes.append(place)
-    return step
-
-
 def _record_fill(tape: Recorder, a: array, place: CallSite) -> Step:
     """Record that an array with a gradient of its own is filled."""
     step = Step(a._grad.zero_, (a,), [a], None, True, True)  # type: ignore[union-attr]
@@ -96,12 +74,7 @@ def _attach(_: object = None) -> None:
     _native.enable_native_recording(usual and not capture.active())
 
 
-def record_by(function: Callable[..., RecordedLaunch]) -> None:
-    """Let native code record launches by a function like `_record`."""
-    _native.set_recorder(function, _record_fill, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
-
-
-record_by(_record)
+_native.set_recorder(_record_fill, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
 capture.watch(_attach)

@@ -64,21 +64,19 @@ class LaunchTemplate(NamedTuple):
     device: Device
 
 
-@dataclass(slots=True)
-class RecordedLaunch:
+class RecordedLaunch(_native.LaunchStep):
     """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
 
+    __slots__ = ()
     template: LaunchTemplate
-    dim: Any
-    args: list[Any]
     held: list[CowSpan]  # the memory that the adjoint reads as it was BEFORE the launch
     active: list[array]  # those with gradients
     arrays: list[array]  # all of them
     written: list[array]  # those that the launch may have written
     place: CallSite
-    cut: BrokenChain | None = None  # a gradient that ends here
-    left: SavedArrays | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
-    structures: SavedStructures = NO_STRUCTURES  # that it may find by id
+    cut: BrokenChain | None  # a gradient that ends here
+    left: SavedArrays | None  # what the launch left in the arrays that the adjoint reads AFTER it
+    structures: SavedStructures  # that it may find by id
 
     @property
     def kernel(self) -> Kernel:
@@ -186,6 +184,14 @@ class RecordedLaunch:
         return [
             _as_kept(a, times[read]) if read else a for a, read in zip(self.args if args is None else args, facts.reads)
         ]
+
+
+_native.set_step_class(RecordedLaunch, NO_STRUCTURES)
+
+
+def check_steps(steps: list[Any]) -> None:
+    """Raise RuntimeError if one of the recorded steps has no right gradient any more."""
+    _native.check_steps(steps, _epoch)
 
 
 def _itself(launch: KernelLaunch) -> KernelLaunch:

@@ -26,37 +26,28 @@ from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 
 
-class SavedPool:
+class SavedPool(_native.SavedPoolBase):
     """The copies of a tape: `used` bytes at the moment, and at most `budget` of them, or any number if that is None.
 
     `streams` are those of GPUs that its work was given to.
     """
 
     def __init__(self, budget: int | None = None):
-        self.budget, self.used = budget, 0
+        super().__init__()
+        self.budget = budget
         self.streams: dict[Any, None] = {}
-        self._latest: dict[Span, ref[CowSpan]] = {}
         self._lost: list[ref[CowSpan]] = []
 
     def hold(self, span: Span, arrays: Sequence[array]) -> CowSpan:
-        """The memory of a span, which these arrays show, as it is now. Native code looks into `_latest` first."""
-        known = self._latest.get(span)
-        held = None if known is None else known()
+        """The memory of a span, which these arrays show, as it is now."""
+        held: CowSpan | None = self.latest(*span)
         if held is None or not held.is_unmodified():
             first = arrays[0]
             held = CowSpan(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
-            private = True
-            for a in arrays:
-                held.is_parameter |= a._is_parameter
-                private = private and transfer.is_private(a)
-            self._latest[span] = ref(held)
-            if not private:
+            held.is_parameter = any(a._is_parameter for a in arrays)
+            if not all(transfer.is_private(a) for a in arrays):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
-
-    def forget(self) -> None:
-        """Expect other memory from now on."""
-        self._latest.clear()
 
     def note(self, device: Device) -> None:
         """Remember the stream that work of the tape on a device goes to now."""
@@ -82,26 +73,19 @@ class SavedPool:
                 raise RuntimeError(kept.loss(held))
 
 
-class CowSpan(_native.WatchedSpan):
+class CowSpan(_native.SavedSpan):
     """A span of memory as it is when this is made: in place until a write is about to change it, then in a copy.
 
     `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
-    the memory alive; `user` refers to who needs it. A parameter is what another library optimises.
+    the memory alive; `user` refers to who needs it. A parameter is what another library optimises. Native code makes
+    those of memory that only this package writes to.
     """
 
-    __slots__ = ("_copy", "_device", "_graph", "_owners", "is_parameter", "keeper", "lost", "size", "user")
+    __slots__ = ()
     user: Callable[[], SavedArrays | None] | None
 
     def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: SavedPool):
-        self._copy: Any = None
-        self.size, self.lost = span[1] - span[0], ""
-        self._device, self._owners, self.keeper = device, owners, keeper
-        self._graph, self.user, self.is_parameter = capture.innermost(), None, False
-        super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
-
-    def __del__(self) -> None:
-        if getattr(self, "_copy", None) is not None:  # which an interrupt may have kept from being there
-            self.keeper.used -= self.size
+        super().__init__(*span, device, owners, keeper, capture.innermost())
 
     @property
     def address(self) -> int:
@@ -135,7 +119,6 @@ class CowSpan(_native.WatchedSpan):
             keeper.mark_unsaved(self)
         else:
             self._copy = self.duplicate()
-            keeper.used += self.size
             if self._device is not None:
                 keeper.note(self._device)
         self.leave()
@@ -159,6 +142,7 @@ def _save(about_to_change: list[CowSpan]) -> None:
 
 
 _native.on_write(_save)
+_native.set_span_class(CowSpan)
 
 
 class SavedArrays:

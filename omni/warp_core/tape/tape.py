@@ -19,11 +19,12 @@ from ..launches.overloads import instance_for
 from . import cotangents, launch_template, partial_gradients, standing_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
-from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
+from .launch_vjp import RecordedLaunch, UntrackedLaunch, check_steps, record
 from .recorder import Recorder, Step
 from .saved import SavedPool
 from .tape_scopes import TapeScopes
 
+SECONDS_AT_A_TIME = 0.1  # that native code goes backwards before the progress is shown
 _INSIDE = "compute it inside `with tape:`, and pass the array that the launch wrote"
 _ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
 
@@ -404,8 +405,7 @@ class Tape(TapeScopes, Recorder):
         """Raise if the steps have no right gradients any more. Returns the recorded arrays, each once."""
         arrays = list(dict.fromkeys(chain.from_iterable([step.arrays for step in self.launches])))
         grad_binding.check(arrays)
-        for step in self.launches:
-            step.check()
+        check_steps(self.launches)
         # Steps may read what others write when their turn comes.
         _native.before_writes([a._grad for a in arrays if a._grad is not None])
         self.keeper.check()
@@ -414,6 +414,9 @@ class Tape(TapeScopes, Recorder):
     def _run_backwards(self, steps: Iterator[Any], *before: Callable[[Any], None]) -> None:
         """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
         with Bar("backward", len(self.launches)) as bar:
+            if not before and not capture.active():
+                while done := _native.run_backwards(steps, SECONDS_AT_A_TIME):
+                    bar.advance(done)
             for step in steps:
                 for look in before:
                     look(step)
