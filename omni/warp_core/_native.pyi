@@ -299,6 +299,17 @@ class SavedSpan(Span):
 def set_span_class(cls: type) -> None:
     """Let native code make the spans of memory that only this package writes to."""
 
+class StepTemplate:
+    """What recorded launches of a kernel have in common."""
+
+    kernel: Any
+    options: Any
+    facts: Any
+    block_dim: int
+    device: Any
+
+    def __init__(self, kernel: Any, options: Any, facts: Any, block_dim: int, device: Any) -> None: ...
+
 class LaunchStep:
     """A launch as a tape has it."""
 
@@ -327,8 +338,19 @@ class LaunchStep:
         cut: Any = None,
     ) -> None: ...
 
-def set_step_class(cls: type, no_structures: Any) -> None:
+def set_launch_class(cls: type, no_structures: Any) -> None:
     """Let native code make the steps of launches that find no structure by its id."""
+
+class FillStep:
+    """An operation of a tape that sets all elements of an array with a gradient of its own."""
+
+    array: Any
+
+def set_fill_class(cls: type) -> None:
+    """Let native code make the steps of such operations."""
+
+def arrays_of(steps: list[Any], written: bool) -> list[Any]:
+    """The arrays of steps, or those that they may have written, each once."""
 
 def steps_made() -> int:
     """How many launches native code has recorded."""
@@ -371,7 +393,7 @@ def fill_plain(array: Any, pattern: bytes) -> bool:
 def fill_on_tape(array: Any, pattern: bytes, zero: bool) -> bool:
     """Do the same, and record it for the tape that alone observes. False, with nothing done, if only Python can."""
 
-def clear_gradients(arrays: list[Sequence[Any]]) -> list[Any]:
+def clear_gradients(arrays: list[Any]) -> list[Any]:
     """Clear the gradients of arrays; return those whose memory is not plain, which it leaves alone."""
 
 def before_sharing(low: int, high: int) -> None:
@@ -766,15 +788,14 @@ def enable_native_recording(enabled: bool) -> None:
     """Say whether native code may record launches."""
 
 def set_recorder(
-    record_fill: Callable[..., Any],
     abort: Callable[[Any, Any], None],
     copy: Callable[[Any], Any],
     call_site: Callable[[str, str, int], Any],
     find_call_site: Callable[..., Any],
     package: str,
 ) -> None:
-    """Set the functions that record a fill and forget a step, copy a value, make a call site and look for one, and the
-    folder of the package.
+    """Set the functions that forget a step, copy a value, make a call site and look for one, and the folder of the
+    package.
     """
 
 def set_observed(observed: bool) -> None:

@@ -42,6 +42,9 @@ inline bool is_float(Kind kind) { return kind == Kind::Float || kind == Kind::Bf
 // Sets the elements of an array whose memory is plain to the bytes of one, whatever observes.
 void fill_plain(nb::handle array, const nb::bytes& pattern);
 
+// Sets a gradient to zero, whatever observes. False, with nothing done, if its memory is not plain, nor lent.
+bool clear_gradient(nb::handle gradient);
+
 // Does something to so much memory.
 template <class F>
 void without_gil_if_large(int64_t nbytes, F&& f) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,15 +45,13 @@ struct Names {
     PyObject* detached = PyUnicode_InternFromString("cuts");
     PyObject* tracker = PyUnicode_InternFromString("seals");
     PyObject* pool = PyUnicode_InternFromString("keeper");
-    PyObject* use = PyUnicode_InternFromString("use");
-    PyObject* wrote = PyUnicode_InternFromString("wrote");
     PyObject* enable_backward = PyUnicode_InternFromString("enable_backward");
     PyObject* type = PyUnicode_InternFromString("__wc_type__");
 };
 
 // Functions of Python. Never destroyed: they must not drop references after the interpreter is gone.
 struct Callbacks {
-    nb::object record_fill, abort, copy, call_site, find_call_site;
+    nb::object abort, copy, call_site, find_call_site;
     std::string package;
     bool enabled = false;
 };
@@ -77,13 +76,6 @@ bool is_true(PyObject* object, PyObject* name) {
     int found = PyObject_IsTrue(attribute(object, name).ptr());
     if (found < 0) throw nb::python_error();
     return found != 0;
-}
-
-nb::object call(PyObject* object, PyObject* method, PyObject* a, PyObject* b) {
-    std::array<PyObject*, 3> args{object, a, b};
-    nb::object found = nb::steal(PyObject_VectorcallMethod(method, args.data(), args.size(), nullptr));
-    if (!found.is_valid()) throw nb::python_error();
-    return found;
 }
 
 void append(PyObject* object, PyObject* name, const nb::object& item) {
@@ -169,38 +161,40 @@ bool is_number(PyObject* value) {
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) || value == Py_None;
 }
 
-// The arguments as the tape keeps them: values that may change until the backward pass are copied. None if they are not
+// The arguments as the tape keeps them: values that may change until the backward pass are copied. Nothing if they are not
 // like those of the template.
-nb::object arguments(const LaunchTemplate& t, PyObject* const* values, size_t count) {
-    if (count != t.arrays.size() + t.values.size()) return nb::none();
+std::optional<Objects> arguments(const LaunchTemplate& t, PyObject* const* values, size_t count) {
+    if (count != t.arrays.size() + t.values.size()) return {};
     for (size_t i : t.arrays)
-        if (reinterpret_cast<PyObject*>(Py_TYPE(values[i])) != t.array_class.ptr()) return nb::none();
+        if (reinterpret_cast<PyObject*>(Py_TYPE(values[i])) != t.array_class.ptr()) return {};
     for (size_t i : t.results)
-        if (!as_array(values[i])->view.grad) return nb::none();
-    nb::list args;
-    for (size_t i = 0; i < count; ++i) args.append(nb::handle(values[i]));
+        if (!as_array(values[i])->view.grad) return {};
+    Objects args;
+    args.reserve(count);
+    for (size_t i = 0; i < count; ++i) args.push_back(nb::borrow(values[i]));
     for (size_t i : t.values) {
         if (is_number(values[i])) continue;
-        if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(values[i])), names().type)) return nb::none();
+        if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(values[i])), names().type)) return {};
         args[i] = copied(values[i]);
     }
     return args;
 }
 
-nb::list chosen(const std::vector<size_t>& numbers, PyObject* const* values) {
-    nb::list found;
-    for (size_t i : numbers) found.append(nb::handle(values[i]));
+Objects chosen(const std::vector<size_t>& numbers, PyObject* const* values) {
+    Objects found;
+    found.reserve(numbers.size());
+    for (size_t i : numbers) found.push_back(nb::borrow(values[i]));
     return found;
 }
 
-// The arrays that have a gradient, none if the elements of one may share memory with each other.
-nb::object active_ones(const nb::list& arrays) {
-    nb::list active;
-    for (nb::handle object : arrays) {
+// The arrays that have a gradient; nothing if the elements of one may share memory with each other.
+std::optional<Objects> active_ones(const Objects& arrays) {
+    Objects active;
+    for (const nb::object& object : arrays) {
         const PyArray* a = as_array(object.ptr());
         if (!a->view.grad) continue;
-        if (!a->contiguous && meets_itself(a->view, a->ndim, dtype(a->dtype).itemsize)) return nb::none();
-        active.append(object);
+        if (!a->contiguous && meets_itself(a->view, a->ndim, dtype(a->dtype).itemsize)) return {};
+        active.push_back(object);
     }
     return active;
 }
@@ -208,7 +202,7 @@ nb::object active_ones(const nb::list& arrays) {
 }  // namespace
 
 void Recording::done() const {
-    if (nb::len(active_)) call(tracker_.ptr(), names().wrote, active_.ptr(), Py_True);
+    if (!active_.empty()) wrote_arrays(tracker_, active_, true);
 }
 
 void Recording::failed() const {
@@ -221,32 +215,31 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(launch_template);
     if (t.epoch != options_epoch || is_true(found, names().detached)) return {};
     if (!attribute(t.kernel.ptr(), names().enable_backward).is(t.enable_backward)) return {};
-    nb::object args = arguments(t, values, count);
-    if (args.is_none()) return {};
-    nb::list arrays = chosen(t.arrays, values);
+    std::optional<Objects> args = arguments(t, values, count);
+    if (!args) return {};
+    Objects arrays = chosen(t.arrays, values);
     if (!are_disjoint_with_gradients(arrays)) return {};
-    nb::object active = active_ones(arrays);
+    std::optional<Objects> active = active_ones(arrays);
     bool records = is_true(found, names().records);  // else it looks for gradients that end, and none does here
-    if (active.is_none() || (records && nb::len(active) == 0)) return {};
+    if (!active || (records && active->empty())) return {};
     nb::object tape = nb::borrow(found), observed = nb::borrow(observing), step = nb::none();
     nb::object tracker = attribute(found, names().tracker), site = call_site();
-    if (nb::len(active) && !call(tracker.ptr(), names().use, active.ptr(), site.ptr()).is_none()) return {};
+    if (!active->empty() && !use_arrays(tracker, *active, site).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
-        nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, args);
+        nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, listed(*args));
     if (records) {
-        nb::list held = saved_spans(attribute(tape.ptr(), names().pool), chosen(t.read, values));
         step = make_step({.launch_template = t.shared,
                           .dim = fixed(dim),
                           .place = site,
-                          .args = nb::borrow<nb::list>(args),
-                          .held = std::move(held),
-                          .active = nb::borrow<nb::list>(active),
-                          .arrays = arrays,
+                          .args = std::move(*args),
+                          .held = saved_spans(attribute(tape.ptr(), names().pool), chosen(t.read, values)),
+                          .active = *active,
+                          .arrays = std::move(arrays),
                           .written = chosen(t.written, values)});
         append(tape.ptr(), names().launches, step);
         append(tape.ptr(), names().notes, site);
     }
-    return {std::move(tape), std::move(step), std::move(tracker), nb::borrow<nb::list>(active)};
+    return {std::move(tape), std::move(step), std::move(tracker), std::move(*active)};
 }
 
 bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
@@ -255,20 +248,20 @@ bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
     if (!is_true(found, names().records) || is_true(found, names().detached)) return false;
     const PyArray* a = as_array(object.ptr());
     if (!a || !is_plain(*a) || !a->view.grad || !is_float(dtype(a->dtype).scalar.kind)) return false;
-    nb::list arrays;
-    arrays.append(object);
+    Objects arrays{nb::borrow(object)};
     if (!are_disjoint_with_gradients(arrays)) return false;
     nb::object tape = nb::borrow(found), tracker = attribute(found, names().tracker), site = call_site(called, 2);
-    nb::object seen = call(tracker.ptr(), names().use, arrays.ptr(), site.ptr());
-    if (!seen.is_none()) return false;  // a fill overwrites all, which Python looks at
-    nb::object step = callbacks().record_fill(tape, object, site);
+    if (!use_arrays(tracker, arrays, site).is_none()) return false;  // a fill overwrites all, which Python looks at
+    nb::object step = make_fill(object);
+    append(tape.ptr(), names().launches, step);
+    append(tape.ptr(), names().notes, site);
     try {
         fill_plain(object, pattern);
     } catch (...) {
         callbacks().abort(tape, step);
         throw;
     }
-    call(tracker.ptr(), names().wrote, arrays.ptr(), Py_False);
+    wrote_arrays(tracker, arrays, false);
     return true;
 }
 
@@ -320,12 +313,12 @@ void bind_record(nb::module_& m) {
         nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
     m.def(
         "set_recorder",
-        [](nb::object record_fill, nb::object abort, nb::object copy, nb::object call_site,
+        [](nb::object abort, nb::object copy, nb::object call_site,
            nb::object find_call_site, std::string package) {
-            callbacks() = {std::move(record_fill),    std::move(abort),   std::move(copy),
+            callbacks() = {std::move(abort),   std::move(copy),
                            std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
         },
-        nb::arg("record_fill"), nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
+        nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
         nb::arg("find_call_site"), nb::arg("package"));
 }
 

@@ -1,7 +1,7 @@
 // How launches are recorded on a tape. If an earlier launch of the kernel was like this one, native code does most of
 // it; else Python does. Start with record_launch.
 #pragma once
-#include "arrays/py_array.h"
+#include "tape/mutation_tracker.h"
 
 namespace wc {
 
@@ -9,7 +9,7 @@ namespace wc {
 class Recording {
   public:
     Recording() = default;
-    Recording(nb::object tape, nb::object step, nb::object tracker, nb::list active)
+    Recording(nb::object tape, nb::object step, nb::object tracker, Objects active)
         : tape_(std::move(tape)), step_(std::move(step)), tracker_(std::move(tracker)), active_(std::move(active)) {}
 
     bool is_valid() const { return tape_.is_valid(); }
@@ -18,7 +18,8 @@ class Recording {
     void failed() const;
 
   private:
-    nb::object tape_, step_, tracker_, active_;
+    nb::object tape_, step_, tracker_;
+    Objects active_;
 };
 
 // Records a launch by the template of an earlier one. Invalid if only Python can.

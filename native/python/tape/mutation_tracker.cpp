@@ -82,7 +82,7 @@ class MutationTracker {
     // Records that a step at the call site `place` uses arrays. If the memory of one is not what the tape has seen, it
     // returns that array's number and how its memory was changed. It also returns the call sites of the step before and
     // of the change.
-    nb::object use(const nb::list& arrays, const nb::object& place) {
+    nb::object use(const Objects& arrays, const nb::object& place) {
         std::vector<Seal*> whole;  // of the arrays of which one seal has all
         size_t number = 0;
         for (nb::handle object : arrays) {
@@ -105,7 +105,7 @@ class MutationTracker {
     }
 
     // The tape has recorded a write to arrays: they are `changed`, or native code has reported the write.
-    void wrote(const nb::list& arrays, bool changed) {
+    void wrote(const Objects& arrays, bool changed) {
         for (nb::handle object : arrays) {
             Range range = range_of(array(object));
             for (auto at = first(range); reaches(at, range); ++at) {
@@ -213,11 +213,37 @@ nb::object tracker_of_writes() { return current ? nb::find(current) : nb::none()
 
 void track_writes(nb::handle tracker) { current = tracker.is_none() ? nullptr : nb::cast<MutationTracker*>(tracker); }
 
+Objects items(nb::handle list) {
+    Objects found;
+    found.reserve(nb::len(list));
+    for (nb::handle item : list) found.push_back(nb::borrow(item));
+    return found;
+}
+
+nb::list listed(const Objects& items) {
+    nb::list found;
+    for (const nb::object& item : items) found.append(item);
+    return found;
+}
+
+nb::object use_arrays(nb::handle tracker, const Objects& arrays, const nb::object& place) {
+    return nb::cast<MutationTracker&>(tracker).use(arrays, place);
+}
+
+void wrote_arrays(nb::handle tracker, const Objects& arrays, bool changed) {
+    nb::cast<MutationTracker&>(tracker).wrote(arrays, changed);
+}
+
 void bind_seals(nb::module_& m) {
     nb::class_<MutationTracker>(m, "MutationTracker")
         .def(nb::init<>())
-        .def("use", &MutationTracker::use, nb::arg("arrays"), nb::arg("place"))
-        .def("wrote", &MutationTracker::wrote, nb::arg("arrays"), nb::arg("changed"))
+        .def(
+            "use",
+            [](MutationTracker& t, nb::list arrays, nb::object place) { return t.use(items(arrays), place); },
+            nb::arg("arrays"), nb::arg("place"))
+        .def(
+            "wrote", [](MutationTracker& t, nb::list arrays, bool changed) { t.wrote(items(arrays), changed); },
+            nb::arg("arrays"), nb::arg("changed"))
         .def("renew", &MutationTracker::renew, nb::arg("array"))
         .def("clear", &MutationTracker::clear)
         .def("__len__", &MutationTracker::size)

@@ -107,26 +107,27 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
 // Clears the gradients of the arrays of a tape. Returns those that take more than that.
 nb::list clear_gradients(const nb::list& arrays) {
     static PyObject* name = PyUnicode_InternFromString("_grad");
-    static PyObject* set_by = PyUnicode_InternFromString("_set_by");
     std::unordered_set<PyObject*> seen;
     nb::list others;
-    for (nb::handle steps : arrays)
-        for (nb::handle object : steps) {
-            nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), name));
-            if (!gradient.is_valid()) throw nb::python_error();
-            if (gradient.is_none() || !seen.insert(gradient.ptr()).second) continue;
-            const PyArray* a = as_array(gradient.ptr());
-            if (!a || !is_plain_or_lent(*a)) {
-                others.append(gradient);
-                continue;
-            }
-            fill(*a, "\0", 1);
-            if (PyObject_SetAttr(gradient.ptr(), set_by, Py_None) < 0) throw nb::python_error();
-        }
+    for (nb::handle object : arrays) {
+        nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), name));
+        if (!gradient.is_valid()) throw nb::python_error();
+        if (gradient.is_none() || !seen.insert(gradient.ptr()).second) continue;
+        if (!clear_gradient(gradient)) others.append(gradient);
+    }
     return others;
 }
 
 }  // namespace
+
+bool clear_gradient(nb::handle gradient) {
+    static PyObject* set_by = PyUnicode_InternFromString("_set_by");
+    const PyArray* a = as_array(gradient.ptr());
+    if (!a || !is_plain_or_lent(*a)) return false;
+    fill(*a, "\0", 1);
+    if (PyObject_SetAttr(gradient.ptr(), set_by, Py_None) < 0) throw nb::python_error();
+    return true;
+}
 
 void fill_plain(nb::handle array, const nb::bytes& pattern) {
     fill(*as_array(array.ptr()), pattern.c_str(), static_cast<int64_t>(pattern.size()));

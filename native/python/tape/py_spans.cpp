@@ -116,9 +116,9 @@ bool has_own_gradient(PyArray& a, nb::handle object, Range range) {
 
 }  // namespace
 
-bool are_disjoint_with_gradients(const nb::list& arrays) {
+bool are_disjoint_with_gradients(const Objects& arrays) {
     std::vector<Range> ranges;
-    ranges.reserve(nb::len(arrays));
+    ranges.reserve(arrays.size());
     for (nb::handle object : arrays) {
         PyArray* a = as_array(object.ptr());
         if (!a) throw nb::type_error("expected arrays");
@@ -132,7 +132,7 @@ bool are_disjoint_with_gradients(const nb::list& arrays) {
     return true;
 }
 
-size_t count_gradients(const nb::list& arrays) {
+size_t count_gradients(const Objects& arrays) {
     static PyObject* own = PyUnicode_InternFromString("_grad");
     static PyObject* is_off = PyUnicode_InternFromString("_requires_grad_off");
     size_t count = 0;
@@ -152,7 +152,8 @@ size_t count_gradients(const nb::list& arrays) {
 }
 
 void bind_spans(nb::module_& m) {
-    m.def("count_gradients", &count_gradients, nb::arg("arrays"));
+    m.def(
+        "count_gradients", [](nb::list arrays) { return count_gradients(items(arrays)); }, nb::arg("arrays"));
     nb::class_<Span>(m, "Span")
         .def_prop_ro("low", [](const Span& span) { return span.range().low; })
         .def_prop_ro("high", [](const Span& span) { return span.range().high; })

@@ -50,9 +50,9 @@ void before_write_to_structure(uint64_t id);
 void before_write_to_any_structure();
 
 // Whether arrays share no memory, and each has the gradient that is bound to its memory (see grad_binding.py).
-bool are_disjoint_with_gradients(const nb::list& arrays);
+bool are_disjoint_with_gradients(const Objects& arrays);
 // How many of the arrays have a gradient, or show memory that has one.
-size_t count_gradients(const nb::list& arrays);
+size_t count_gradients(const Objects& arrays);
 
 void bind_spans(nb::module_& m);
 

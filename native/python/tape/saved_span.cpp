@@ -59,7 +59,7 @@ nb::object& span_class() {
 nb::object make_span(const PyArray& a, Range range, nb::handle pool) {
     nb::object made = nb::inst_alloc(span_class());
     new (nb::inst_ptr<SavedSpan>(made))
-        SavedSpan(range, nb::none(), nb::make_tuple(a.owner), nb::borrow(pool), nb::none(), false);
+        SavedSpan(range, nb::none(), a.owner, nb::borrow(pool), nb::none(), false);
     nb::inst_mark_ready(made);
     return made;
 }
@@ -90,9 +90,10 @@ nb::object saved_span(const PyArray& a, nb::handle object, nb::handle pool) {
 
 }  // namespace
 
-nb::list saved_spans(nb::handle pool, const nb::list& arrays) {
-    nb::list found;
-    for (nb::handle object : arrays) {
+Objects saved_spans(nb::handle pool, const Objects& arrays) {
+    Objects found;
+    found.reserve(arrays.size());
+    for (const nb::object& object : arrays) {
         const PyArray* a = as_array(object.ptr());
         if (!a) throw nb::type_error("expected arrays");
         nb::object span = saved_span(*a, object, pool);
@@ -100,7 +101,7 @@ nb::list saved_spans(nb::handle pool, const nb::list& arrays) {
             Range range = range_of(*a);
             span = pool.attr("hold")(nb::make_tuple(range.low, range.high), nb::make_tuple(object));
         }
-        found.append(span);
+        found.push_back(std::move(span));
     }
     return found;
 }

@@ -1,6 +1,7 @@
 // Memory as it is when a tape records, for later. Python derives `CowSpan` and `SavedPool` (tape/saved.py).
 #pragma once
 #include <unordered_map>
+#include <vector>
 
 #include "tape/py_spans.h"
 
@@ -53,7 +54,7 @@ class SavedSpan : public Span {
 };
 
 // What a tape holds of the memory of each array: what its `SavedPool` knows or makes. No graph is captured.
-nb::list saved_spans(nb::handle pool, const nb::list& arrays);
+Objects saved_spans(nb::handle pool, const Objects& arrays);
 
 void bind_saved_spans(nb::module_& m);
 

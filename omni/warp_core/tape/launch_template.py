@@ -18,7 +18,7 @@ from ..dispatch.call_site import CallSite
 from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
 from .launch_vjp import RecordedLaunch
-from .recorder import Recorder, Step
+from .recorder import Fill, Recorder
 
 
 def _outdate(_: object = None) -> None:
@@ -31,11 +31,11 @@ plans.on_options.append(_outdate)
 
 def remember(step: RecordedLaunch) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
-    kernel, options, facts, _, device, *_ = step.template
-    params = kernel.params
+    template = step.template
+    kernel, params = template.kernel, template.kernel.params
     finds_structures = step.structures.saved or step.structures.params
-    is_special = finds_structures or step.exact or options.adjoint != "distinct"
-    if is_special or device.is_cuda or plans.may_bitcast_gradients(kernel):
+    is_special = finds_structures or step.exact or template.options.adjoint != "distinct"
+    if is_special or template.device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return
@@ -43,26 +43,18 @@ def remember(step: RecordedLaunch) -> None:
     arrays = [i for i, (_, t) in enumerate(params) if isinstance(t, Array)]
     written = [i for i in arrays if plan.written[i]]
     plan.recipe = _native.LaunchTemplate(
-        step.template,
+        template,
         kernel,
         array,
         arrays=arrays,
         values=[i for i in range(len(params)) if i not in arrays],
         results=[i for i in written if params[i][1].dtype.is_differentiable],  # type: ignore[attr-defined]
-        read=[i for i in arrays if facts.reads[i] == BEFORE],
+        read=[i for i in arrays if template.facts.reads[i] == BEFORE],
         written=written,
     )
 
 
-def _record_fill(tape: Recorder, a: array, place: CallSite) -> Step:
-    """Record that an array with a gradient of its own is filled."""
-    step = Step(a._grad.zero_, (a,), [a], None, True, True)  # type: ignore[union-attr]
-    tape.launches.append(step)
-    tape.notes.append(place)
-    return step
-
-
-def _forget(tape: Recorder, step: RecordedLaunch | Step) -> None:
+def _forget(tape: Recorder, step: RecordedLaunch | Fill) -> None:
     """Forget a step that did not run."""
     if tape.length() and tape.launches[-1] is step:
         tape.cut(tape.length() - 1)
@@ -74,7 +66,7 @@ def _attach(_: object = None) -> None:
     _native.enable_native_recording(usual and not capture.active())
 
 
-_native.set_recorder(_record_fill, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
+_native.set_recorder(_forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
 capture.watch(_attach)

@@ -54,9 +54,10 @@ _facts: WeakKeyDictionary[Kernel, dict[plans.Options, AdjointInfo]] = WeakKeyDic
 _epoch = 0  # counts definitions that may have changed functions which kernels call
 
 
-class LaunchTemplate(NamedTuple):
+class LaunchTemplate(_native.StepTemplate):
     """What recorded launches of a kernel have in common."""
 
+    __slots__ = ()
     kernel: Kernel
     options: plans.Options  # of the adjoint
     facts: AdjointInfo
@@ -159,8 +160,8 @@ class RecordedLaunch(_native.LaunchStep):
             self._run_adjoint(args)
 
     def _run_adjoint(self, args: list[Any]) -> None:
-        kernel, options, facts, *_ = self.template
-        plan = plans.plan_for(kernel, options)
+        options, facts = self.template.options, self.template.facts
+        plan = plans.plan_for(self.kernel, options)
         if self.left is None and not options.exact and not capture.active():
             self._check_saved()
             plan.launch_moved(self.dim, args, moves(self.held, facts.replays), facts.moved)
@@ -186,7 +187,7 @@ class RecordedLaunch(_native.LaunchStep):
         ]
 
 
-_native.set_step_class(RecordedLaunch, NO_STRUCTURES)
+_native.set_launch_class(RecordedLaunch, NO_STRUCTURES)
 
 
 def check_steps(steps: list[Any]) -> None:

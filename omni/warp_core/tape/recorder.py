@@ -52,6 +52,32 @@ class Step(NamedTuple):
             )
 
 
+class Fill(_native.FillStep):
+    """A recorded step that sets all elements of an array with a gradient of its own."""
+
+    __slots__ = ()
+    array: array
+    cut = None
+
+    @property
+    def arrays(self) -> list[array]:
+        """The array."""
+        return [self.array]
+
+    written = outputs = known = arrays
+
+    def check(self) -> None:
+        """Raise RuntimeError if the gradient was taken away."""
+        Step(self.backward, self.arrays, self.arrays, takes=True).check()
+
+    def backward(self) -> None:
+        """Set the gradient to zero: nothing depends on what was there before."""
+        self.array._grad.zero_()  # type: ignore[union-attr]
+
+
+_native.set_fill_class(Fill)
+
+
 class Recorder(observers.Observer):
     """Records what a thread does, launches and host operations."""
 

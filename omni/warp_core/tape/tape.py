@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from .. import _native, config
@@ -20,7 +19,7 @@ from . import cotangents, launch_template, partial_gradients, standing_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, check_steps, record
-from .recorder import Recorder, Step
+from .recorder import Fill, Recorder, Step
 from .saved import SavedPool
 from .tape_scopes import TapeScopes
 
@@ -63,7 +62,7 @@ class Tape(TapeScopes, Recorder):
 
     def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
-        self.launches: list[RecordedLaunch | UntrackedLaunch | Step] = []
+        self.launches: list[RecordedLaunch | UntrackedLaunch | Step | Fill] = []
         self.keeper = SavedPool()
         self.seals = _native.MutationTracker()
         self.cuts = DependenceTracker()
@@ -268,7 +267,7 @@ class Tape(TapeScopes, Recorder):
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
-        grad_binding.attach_links(a for step in self.launches for a in step.arrays)
+        grad_binding.attach_links(self._arrays())
         given = None if loss is None and grads is None else cotangents.given(loss, grads)
         if self._has_run:
             self._follow_parameters()
@@ -277,7 +276,7 @@ class Tape(TapeScopes, Recorder):
         if partial_gradients.failed or partial_gradients.spoiled:
             partial_gradients.check(arrays)
         self.keeper.join()
-        written = [a for step in self.launches for a in step.written]
+        written = _native.arrays_of(self.launches, True)
         if given is None:
             standing_gradients.check(written)
         if loss is not None and not _is_among(loss, written):
@@ -310,9 +309,11 @@ class Tape(TapeScopes, Recorder):
         changed = [h for h in held if h.is_parameter and h.copied and not h.is_unmodified()]
         if not changed:
             return
-        written = [layouts.byte_range(a) for step in self.launches for a in step.written]
+        written = [layouts.byte_range(a) for a in _native.arrays_of(self.launches, True)]
         stale = any(layouts.ranges_overlap((h.low, h.high), span) for h in held for span in written)
-        if stale or any(isinstance(step, Step) or getattr(step, "left", None) is not None for step in self.launches):
+        if stale or any(
+            isinstance(step, (Step, Fill)) or getattr(step, "left", None) is not None for step in self.launches
+        ):
             raise RuntimeError(
                 "an optimizer of another library has changed parameters since the last backward. The gradient needs "
                 "results that were computed from their former values: record the launches again in each iteration, on "
@@ -392,7 +393,7 @@ class Tape(TapeScopes, Recorder):
     def _check_leaves(self, loss: array) -> None:
         """Raise or warn if nothing but the loss has a gradient, so that none would come of going backwards."""
         for step in self.launches:
-            if isinstance(step, Step) or [a for a in step.arrays if a is not loss and a._grad is not None]:
+            if isinstance(step, (Step, Fill)) or [a for a in step.arrays if a is not loss and a._grad is not None]:
                 return  # a step of the program's own may hand gradients on to where it likes
         if not [step for step in self.launches if isinstance(step, RecordedLaunch) and step.reads(loss)]:
             tell(
@@ -403,7 +404,7 @@ class Tape(TapeScopes, Recorder):
 
     def _check(self) -> list[array]:
         """Raise if the steps have no right gradients any more. Returns the recorded arrays, each once."""
-        arrays = list(dict.fromkeys(chain.from_iterable([step.arrays for step in self.launches])))
+        arrays = self._arrays()
         grad_binding.check(arrays)
         check_steps(self.launches)
         # Steps may read what others write when their turn comes.
@@ -423,10 +424,14 @@ class Tape(TapeScopes, Recorder):
                 step.backward()
                 bar.advance()
 
+    def _arrays(self) -> list[array]:
+        """The arrays of all recorded steps, each once."""
+        return _native.arrays_of(self.launches, False)
+
     @property
     def gradients(self) -> dict[array, array]:
         """The gradient of each recorded array that has one."""
-        return {a: a.grad for step in self.launches for a in step.arrays if a.grad is not None}
+        return {a: a.grad for a in self._arrays() if a.grad is not None}
 
     adjoints = gradients
 
@@ -440,7 +445,7 @@ class Tape(TapeScopes, Recorder):
         if observers.observed or capture.active():
             others: Iterable[array] = self.gradients.values()
         else:
-            others = _native.clear_gradients([step.arrays for step in self.launches])
+            others = _native.clear_gradients(self._arrays())
         for g in others:
             g.zero_()
 
