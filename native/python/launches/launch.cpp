@@ -411,6 +411,8 @@ void update_node(nb::handle launch, cuda::GraphExec exec, cuda::GraphNode node) 
     nb::inst_ptr<Launch>(launch)->update_node(exec, node);
 }
 
+bool is_observed() { return module().observed; }
+
 void bind_launch(nb::module_& m) {
     nb::class_<Launch>(
         m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable(),

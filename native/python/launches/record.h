@@ -29,6 +29,9 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
 // can. `called` is the function that the program calls, which calls another one that calls this.
 bool fill_on_tape(nb::handle array, nb::bytes pattern, const char* called);
 
+// Whether some thread has observers.
+bool is_observed();
+
 // The observers of this thread, innermost last.
 nb::tuple observers();
 void set_observers(nb::tuple stack);

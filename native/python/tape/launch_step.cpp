@@ -150,7 +150,7 @@ bool run_adjoint(const LaunchStep& step) {
 
 // What was there does not matter any more. False, with nothing done, if that takes Python.
 bool run_adjoint(const FillStep& step) {
-    return observers().size() == 0 && clear_gradient(attribute(step.array, names().grad));
+    return !is_observed() && clear_gradient(attribute(step.array, names().grad));
 }
 
 bool run_natively(nb::handle step) {

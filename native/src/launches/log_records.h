@@ -126,6 +126,9 @@ void add_elements(T* const* to, const T* values, int lanes, int count) {
     }
 }
 
+__attribute__((target_clones("avx2", "default"))) void add_many(float* __restrict to, const float* values, int count) {
+    for (int i = 0; i < count; ++i) to[i] += values[i];
+}
 template <class T>
 void add_many(T* __restrict to, const T* values, int count) {
     for (int i = 0; i < count; ++i) to[i] += values[i];
