@@ -2,7 +2,8 @@
 
 An address is a `LaneValue` like any other value, and its form decides the access. Uniform addresses are scalar
 accesses. Linear ones with a small element are wide accesses plus shuffles, so arrays of vectors, matrices and structs
-are read at full width. The rest are gathers and scatters. Under a mask, wide accesses become masked ones.
+are read at full width. Scattered elements of several numbers are read one lane after the other (scattered.py). The rest
+are gathers and scatters. Under a mask, wide accesses become masked ones.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
 from .contiguous import ContiguousAccess
-from .interleave import Interleaver
 from .lane_arithmetic import LaneArithmetic, LaneValue, SpeculatedLinear
-from .writer import PTR, Leaf, constant, llvm_type, memory_type, shuffle_mask, suffix
+from .scattered import ScatteredAccess
+from .writer import PTR, Leaf, constant, llvm_type, memory_type, suffix
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
 _WIDE_LEAVES = 16
 _RARELY_WIDE_LEAVES = 4
-_ZEROS = 256  # bytes that lanes which are off may read of an element
 _SAME_SIZE = {1: I8, 2: I16, 4: I32, 8: I64}
 
 
@@ -195,64 +195,17 @@ class Memory:
             return [self._load_uniform(address, *part) for part in parts[first:end]]
         if self._wide(address, t):
             return self._load_wide(address, t, range(first, end), mask)
-        if self._in_pieces(parts[first:end]):
-            return self._load_pieces(address, parts[first:end], mask)
+        if not self.rarely and ScatteredAccess.takes(parts[first:end], self.lanes.lanes):
+            return self._load_scattered(address, parts[first:end], mask)
         return [self.gather(self.displace(address, offset), leaf, mask) for offset, leaf in parts[first:end]]
 
-    def _in_pieces(self, parts: Sequence[tuple[int, Leaf]]) -> bool:
-        """True if scattered elements are better read one after the other, because each has several adjacent numbers."""
-        size = parts[0][1].size
-        return (
-            not self.rarely
-            and self._gathers
-            and 1 < len(parts) <= _WIDE_LEAVES
-            and parts[-1][0] + size <= _ZEROS
-            and self.lanes.lanes * size <= 64
-            and all(offset == parts[0][0] + i * size for i, (offset, _) in enumerate(parts))
-            and len({memory_type(leaf) for _, leaf in parts}) == 1
-        )
-
-    def _load_pieces(self, address: LaneValue, parts: Sequence[tuple[int, Leaf]], mask: str | None) -> list[LaneValue]:
-        """Read the element of one lane after the other, in pieces of up to 16 bytes, and put lanes together. Lanes that
-        are off read zeros instead.
-        """
-        n, (_, leaf) = self.lanes.lanes, parts[0]
-        ty, pointers = memory_type(leaf), self.lanes.vector(address)
-        if mask is not None:
-            zeros = self.w.alloca(f"<{_ZEROS} x i8>")
-            self.w.allocas.append(f"  store <{_ZEROS} x i8> zeroinitializer, ptr {zeros}")
-            pointers = self.w.inst(
-                f"select <{n} x i1> {mask}, <{n} x ptr> {pointers}, <{n} x ptr> {self.lanes.splat(zeros, PTR)}"
-            )
-        lanes = [LaneValue(PTR, self.w.inst(f"extractelement <{n} x ptr> {pointers}, i64 {i}")) for i in range(n)]
-        columns: list[LaneValue] = []
-        while len(columns) < len(parts):
-            left = min(len(parts) - len(columns), 16 // leaf.size)
-            count = 1 << left.bit_length() - 1
-            piece = ty if count == 1 else f"<{count} x {ty}>"
-            offset = parts[len(columns)][0]
-            texts = [
-                self.w.inst(f"load {piece}, ptr {self.displace(lane, offset).text}, align {leaf.align}")
-                for lane in lanes
-            ]
-            split = Interleaver(self.w, n, ty).split(self._registers(texts, ty, count, n), range(count))
-            columns += [LaneValue(leaf, self._from_memory(column, leaf, n), None) for column in split]
-        return columns
-
-    def _registers(self, pieces: list[str], ty: str, count: int, n: int) -> list[str]:
-        """Pieces of `count` numbers, one after the other, in vectors of `n`."""
-        if count == 1:
-            pieces = [self.w.inst(f"insertelement <2 x {ty}> poison, {ty} {p}, i64 0") for p in pieces]
-            pairs = zip(pieces[::2], pieces[1::2])
-            mask = shuffle_mask((0, 2))
-            pieces = [self.w.inst(f"shufflevector <2 x {ty}> {a}, <2 x {ty}> {b}, {mask}") for a, b in pairs]
-            count = 2
-        while count < n:
-            mask, part = shuffle_mask(range(2 * count)), f"<{count} x {ty}>"
-            pairs = zip(pieces[::2], pieces[1::2])
-            pieces = [self.w.inst(f"shufflevector {part} {a}, {part} {b}, {mask}") for a, b in pairs]
-            count *= 2
-        return pieces
+    def _load_scattered(
+        self, address: LaneValue, parts: Sequence[tuple[int, Leaf]], mask: str | None
+    ) -> list[LaneValue]:
+        """Adjacent numbers of the element at an address for each lane."""
+        access, n = ScatteredAccess(self.lanes, parts), self.lanes.lanes
+        columns = access.load(self.lanes.vector(address), mask)
+        return [LaneValue(leaf, self._from_memory(raw, leaf, n), None) for raw, (_, leaf) in zip(columns, parts)]
 
     def _load_uniform(self, address: LaneValue, offset: int, leaf: Leaf) -> LaneValue:
         at = self.displace(address, offset).text
