@@ -3,6 +3,9 @@
 It covers the text of the kernel and of every function it may call, the types of their parameters, and each value they
 capture. Builtins count by name (the version of the library is part of the cache key elsewhere). Nothing is parsed: the
 names a function uses come from its compiled code, and more names than needed only make the hash more careful.
+
+A captured module, class or other object counts by the attributes that functions read of it. One that is passed on, or
+that a local refers to, counts by all attributes that functions read of their locals.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ import ast
 import builtins
 import dis
 import enum
+import os
 import re
-from collections.abc import Collection, Iterable
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Collection, Iterable, Sequence
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..lang.annotations import evaluate_for, type_or_none
@@ -28,6 +32,8 @@ from ..lang.values.value_classes import to_leaves
 
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
 _MISSING = object()
+_MOST_PASSED = 1000  # objects whose attributes are read; with more of them no two hashes are equal
+_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_FROM_DICT")  # instructions
 _STATIC = "static"  # the name of what `wp.static` gives
 _UNKNOWN_STATIC = "unknown static"  # begins the part of an expression that cannot be computed here
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
@@ -61,10 +67,7 @@ def changed_names(kernel: Definition, before: list[str], after: list[str]) -> li
     A meaning also has values of names that are the attributes of something else; these do not count.
     """
     loaded = {_STATIC} | {
-        i.argval
-        for d in definitions(kernel)
-        for i in dis.get_instructions(d.func)
-        if i.opname.startswith(("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"))
+        i.argval for d in definitions(kernel) for i in dis.get_instructions(d.func) if i.opname.startswith(_OUTER)
     }
     changed = {line for line in set(before) ^ set(after) if line.partition(" = ")[0].partition(".")[0] in loaded}
     values = {line for line in changed if not _FUNCTION.search(line)}  # a function has changed with what it uses
@@ -98,6 +101,31 @@ def names_of(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def attribute_reads(code: CodeType) -> list[tuple[str | None, tuple[str, ...]]]:
+    """What the code reads of outer names: each name with the attributes of attributes that follow it, none if it is
+    used as it is. Attributes of anything else have None for the name.
+    """
+    found: dict[tuple[str | None, tuple[str, ...]], None] = {}
+    root: str | None = None
+    path: tuple[str, ...] = ()
+    for i in dis.get_instructions(code):
+        if i.opname == "EXTENDED_ARG":
+            continue
+        is_attribute = i.opname in ("LOAD_ATTR", "LOAD_METHOD")
+        if is_attribute and root is not None:
+            path = (*path, i.argval)
+            continue
+        if root is not None:
+            found[root, path] = None
+        root, path = (i.argval, ()) if i.opname.startswith(_OUTER) else (None, ())
+        if is_attribute:
+            found[None, (i.argval,)] = None
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            found |= dict.fromkeys(attribute_reads(c))
+    return list(found)
+
+
 def normal_text(block: Iterable[str]) -> str:
     """The lines of a definition without blank and comment lines, and without their common indentation."""
     lines = list(block)
@@ -119,6 +147,7 @@ def _written(kernel: Definition, positions: bool = False, functions: bool = Fals
     def write() -> _Writer:
         writer = _Writer(positions, functions)
         writer.definition(kernel)
+        writer.attributes_of_locals()
         return writer
 
     return with_large_stack(write, kernel.subject)
@@ -130,6 +159,7 @@ class _Writer:
     def __init__(self, positions: bool, functions: bool) -> None:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
+        self._passed: dict[int, tuple[str, Any]] = {}  # objects that locals may be, with names for them
         self._positions = positions
         self._functions = functions  # whether names are noted with the digests of the functions that they stand for
         self._seen: set[Any] = set()
@@ -147,7 +177,7 @@ class _Writer:
             self.parts += [f"{d.source.filename}:{d.source.first_line}", *d.source.block()]
         self.parts += [f"{name}: {t!r}" for name, t in d.params]
         for name, value in d.defaults.items():
-            self.value(name, value, ())
+            self.value(name, value)
         returns = d.func.__annotations__.get("return")
         if returns is not None:
             self.parts.append(self._return_type(d, returns))
@@ -155,7 +185,7 @@ class _Writer:
         extra = [w for m in _LOCAL_TYPE.finditer(text) for w in _WORD.findall(m.group(1))]
         if "static" in names:
             self._statics(d)
-        self.captures(d.func, tuple(dict.fromkeys([*names, *extra])))
+        self._captures(d.func, names, extra)
 
     def _return_type(self, d: Definition, annotation: Any) -> str:
         try:
@@ -165,31 +195,76 @@ class _Writer:
         parts = getattr(found, "__args__", None) or (found,)
         return f"-> {[repr(type_or_none(p)) for p in parts]}"
 
-    def captures(self, func: FunctionType | Any, names: tuple[str, ...]) -> None:
-        """The values that the names stand for where the function was defined."""
-        cells = dict(zip(func.__code__.co_freevars, func.__closure__ or ()))
-        for name in names:
-            if name in cells:
-                try:
-                    found = cells[name].cell_contents
-                except ValueError:
-                    found = _MISSING
-            else:
-                found = func.__globals__.get(name, _MISSING)
-            if found is not _MISSING:
-                self.value(name, found, names)
+    def _captures(self, func: FunctionType | Any, names: tuple[str, ...], annotations: list[str]) -> None:
+        """The values that names stand for where the function was defined."""
+        found = {name: _outer(func, name) for name in dict.fromkeys([*names, *annotations])}
+        for name, x in found.items():
+            if x is not _MISSING:
+                self.value(name, x)
             elif hasattr(builtins, name):
                 self.parts.append(f"builtin {name}")
+        owners = {name for name, x in found.items() if _has_attributes(x)}
+        for root, path in attribute_reads(func.__code__) if owners else ():
+            if root in owners:
+                self._attributes(root, found[root], path)
+        for name in owners.intersection(annotations):
+            for other in annotations:
+                self._attribute(name, found[name], other)
 
-    def value(self, name: str, x: Any, names: tuple[str, ...]) -> None:
-        """A captured value under its name. `names` are the attributes that may be taken from it."""
+    def _attributes(self, name: str, x: Any, path: Sequence[str]) -> None:
+        """What attributes of attributes lead to, which may be passed on."""
+        for attribute in path:
+            name, x = f"{name}.{attribute}", self._attribute(name, x, attribute)
+            if x is _MISSING:
+                return
+        self._pass(name, x)
+
+    def _attribute(self, owner: str, x: Any, name: str) -> Any:
+        """An attribute as the front end finds it, or _MISSING."""
+        try:
+            found = getattr(x, name, _MISSING)
+        except Exception as e:
+            self.parts.append(f"{owner}.{name} raises {type(e).__name__}")
+            return _MISSING
+        if found is not _MISSING:
+            self.value(f"{owner}.{name}", found)
+        return found
+
+    def _pass(self, name: str, x: Any) -> None:
+        """Record what a local may be."""
+        if isinstance(x, (tuple, list)):
+            for item in x:
+                self._pass(name, item)
+        elif _has_attributes(x):
+            self._passed.setdefault(id(x), (name, x))
+
+    def attributes_of_locals(self) -> None:
+        """The attributes of what locals may be, until they lead to nothing more."""
+        done: set[tuple[int, str]] = set()
+        while left := [
+            (name, x, read) for name, x in self._passed.values() for read in self._loose() if (id(x), read) not in done
+        ]:
+            for name, x, read in left:
+                done.add((id(x), read))
+                if len(self._passed) < _MOST_PASSED:
+                    self._pass(f"{name}.{read}", self._attribute(name, x, read))
+                else:  # attributes that are made when they are read
+                    self.parts.append(f"{name}.{read} {os.urandom(8).hex()}")
+
+    def _loose(self) -> list[str]:
+        """The attributes that functions read of their locals."""
+        reads = [read for d in self.definitions for read in attribute_reads(d.func.__code__)]
+        return list(dict.fromkeys(path[0] for root, path in reads if root is None))
+
+    def value(self, name: str, x: Any) -> None:
+        """A captured value under its name."""
         if x is None or isinstance(x, (bool, int, float, str, bytes)):
             number = x.value if isinstance(x, enum.Enum) else x
             self.parts.append(f"{name} = {type(number).__name__} {number!r}")
         elif isinstance(x, (tuple, list)):
             self.parts.append(f"{name} = {len(x)} items")
             for item in x:
-                self.value(name, item, names)
+                self.value(name, item)
         elif isinstance(x, Function):
             self.parts.append(f"{name} = function {digest(x)}" if self._functions else f"{name} = function")
             for f in x.overloads:
@@ -198,29 +273,15 @@ class _Writer:
                 self.parts.append(type(custom).__name__)
                 self.definition(custom)
         elif isinstance(x, GradientOf):
-            self.value(f"{name} = gradient", x.of, names)
+            self.value(f"{name} = gradient", x.of)
         elif isinstance(x, (Builtin, Intrinsic, Prim)):
             self.parts.append(f"{name} = builtin {x.name}")
         elif isinstance(x, ModuleType):
-            self._module(name, x, names)
+            self.parts.append(f"{name} = module {x.__name__}")
         else:
-            self._object(name, x, names)
+            self._object(name, x)
 
-    def _module(self, name: str, module: ModuleType, names: tuple[str, ...]) -> None:
-        self.parts.append(f"{name} = module {module.__name__}")
-        if module.__name__.split(".")[:2] == PACKAGE.split(".") or module.__name__.startswith(PACKAGE):
-            return
-        self._members(name, vars(module), id(module), names)
-
-    def _members(self, name: str, members: Any, key: int, names: tuple[str, ...]) -> None:
-        if (key, names) in self._seen:
-            return
-        self._seen.add((key, names))
-        for n in names:
-            if n in members:
-                self.value(f"{name}.{n}", members[n], names)
-
-    def _object(self, name: str, x: Any, names: tuple[str, ...]) -> None:
+    def _object(self, name: str, x: Any) -> None:
         t = type_or_none(x)
         if isinstance(getattr(type(x), "__wc_type__", None), Type) and not hasattr(x, "ndim"):
             leaves = to_leaves(x, type(x).__wc_type__)
@@ -228,19 +289,17 @@ class _Writer:
         elif t is not None:
             self.parts.append(f"{name} = type {t!r}")
         elif isinstance(x, enum.Enum):
-            self.value(name, x.value, names)
-        elif isinstance(x, FunctionType):
-            self._plain_function(name, x)
+            self.value(name, x.value)
+        elif isinstance(x, (FunctionType, MethodType)):
+            self._plain_function(name, x.__func__ if isinstance(x, MethodType) else x)
         elif isinstance(x, type):
             self.parts.append(f"{name} = class {x.__qualname__}")
-            for base in x.__mro__[:-1]:
-                self._members(name, vars(base), id(base), names)
         elif getattr(x, "shape", None) == () and hasattr(x, "item"):
             self.parts.append(f"{name} = {type(x).__name__} {x.item()!r}")
         else:
             self.parts.append(f"{name} = {type(x).__qualname__}")
 
-    def _plain_function(self, name: str, f: FunctionType) -> None:
+    def _plain_function(self, name: str, f: Any) -> None:
         """A Python function: it can matter to `wp.static` only, through what it computes."""
         if id(f) in self._seen:
             return
@@ -265,7 +324,27 @@ class _Writer:
                 self.parts.append(f"{_UNKNOWN_STATIC} {type(e).__name__}")
                 continue
             known.update((target.id, found) for target in names.get(id(node), ()) if isinstance(target, ast.Name))
-            self.value(_STATIC, found, ())
+            self.value(_STATIC, found)
+            self._pass(_STATIC, found)
+
+
+def _outer(func: FunctionType | Any, name: str) -> Any:
+    """What a name stands for where a function was defined, or _MISSING."""
+    if name not in func.__code__.co_freevars:
+        return func.__globals__.get(name, _MISSING)
+    cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
+    return cell.cell_contents if _filled(cell) else _MISSING
+
+
+def _has_attributes(x: Any) -> bool:
+    """True if functions may read attributes of an object, or of one in a tuple, that are not those of its type."""
+    if isinstance(x, (tuple, list)):
+        return any(map(_has_attributes, x))
+    if isinstance(x, ModuleType):
+        return x.__name__.split(".")[:2] != PACKAGE.split(".") and not x.__name__.startswith(PACKAGE)
+    if isinstance(x, (Definition, Builtin, Intrinsic, Prim, FunctionType, MethodType, Type)):
+        return False
+    return isinstance(x, type) or (type(x).__module__ != "builtins" and not hasattr(x, "__array__"))
 
 
 def _is_static(node: ast.Call) -> bool:
