@@ -4,6 +4,72 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
+from ._native_tape import (
+    CHANGED as CHANGED,
+)
+from ._native_tape import (
+    OVERWRITTEN as OVERWRITTEN,
+)
+from ._native_tape import (
+    FillStep as FillStep,
+)
+from ._native_tape import (
+    GradientSpan as GradientSpan,
+)
+from ._native_tape import (
+    LaunchStep as LaunchStep,
+)
+from ._native_tape import (
+    MutationTracker as MutationTracker,
+)
+from ._native_tape import (
+    SavedPoolBase as SavedPoolBase,
+)
+from ._native_tape import (
+    SavedSpan as SavedSpan,
+)
+from ._native_tape import (
+    Span as Span,
+)
+from ._native_tape import (
+    StepTemplate as StepTemplate,
+)
+from ._native_tape import (
+    arrays_of as arrays_of,
+)
+from ._native_tape import (
+    begin_gradients as begin_gradients,
+)
+from ._native_tape import (
+    check_steps as check_steps,
+)
+from ._native_tape import (
+    clear_gradients as clear_gradients,
+)
+from ._native_tape import (
+    count_gradients as count_gradients,
+)
+from ._native_tape import (
+    on_unseen_write as on_unseen_write,
+)
+from ._native_tape import (
+    run_backwards as run_backwards,
+)
+from ._native_tape import (
+    set_fill_class as set_fill_class,
+)
+from ._native_tape import (
+    set_launch_class as set_launch_class,
+)
+from ._native_tape import (
+    set_span_class as set_span_class,
+)
+from ._native_tape import (
+    steps_made as steps_made,
+)
+from ._native_tape import (
+    tracker_of_writes as tracker_of_writes,
+)
 from ._native_volumes import (
     GridLayout as GridLayout,
 )
@@ -257,115 +323,6 @@ class Buffer:
     def nbytes(self) -> int: ...
     shared: bool  # others know the address, and may write there at any time
 
-class Span:
-    """Addresses from `low` to before `high`, in a set of spans until `leave` or the end of the object."""
-
-    @property
-    def low(self) -> int: ...
-    @property
-    def high(self) -> int: ...
-    @property
-    def inside(self) -> bool:
-        """Whether it is in its set."""
-
-    def leave(self) -> None: ...
-
-class SavedPoolBase:
-    """What a tape has saved: `used` bytes in copies."""
-
-    used: int
-
-    def __init__(self) -> None: ...
-    def latest(self, low: int, high: int) -> Any:
-        """The last span that was saved of this memory, or None."""
-
-    def forget(self) -> None:
-        """Save other spans from now on."""
-
-class SavedSpan(Span):
-    """Memory as it is when a tape records. `on_write` is told of it."""
-
-    size: int
-    lost: str
-    user: Any
-    is_parameter: bool
-    keeper: Any
-    _copy: Any
-    _device: Any
-    _graph: Any
-
-    def __init__(self, low: int, high: int, device: Any, owners: Sequence[Any], keeper: Any, graph: Any) -> None: ...
-
-def set_span_class(cls: type) -> None:
-    """Let native code make the spans of memory that only this package writes to."""
-
-class StepTemplate:
-    """What recorded launches of a kernel have in common."""
-
-    kernel: Any
-    options: Any
-    facts: Any
-    block_dim: int
-    device: Any
-
-    def __init__(self, kernel: Any, options: Any, facts: Any, block_dim: int, device: Any) -> None: ...
-
-class LaunchStep:
-    """A launch as a tape has it."""
-
-    template: Any
-    dim: Any
-    place: Any
-    args: list[Any]
-    held: list[Any]
-    active: list[Any]
-    arrays: list[Any]
-    written: list[Any]
-    cut: Any
-    left: Any
-    structures: Any
-
-    def __init__(
-        self,
-        template: Any,
-        dim: Any,
-        args: list[Any],
-        held: list[Any],
-        active: list[Any],
-        arrays: list[Any],
-        written: list[Any],
-        place: Any,
-        cut: Any = None,
-    ) -> None: ...
-
-def set_launch_class(cls: type, no_structures: Any) -> None:
-    """Let native code make the steps of launches that find no structure by its id."""
-
-class FillStep:
-    """An operation of a tape that sets all elements of an array with a gradient of its own."""
-
-    array: Any
-
-def set_fill_class(cls: type) -> None:
-    """Let native code make the steps of such operations."""
-
-def arrays_of(steps: list[Any], written: bool) -> list[Any]:
-    """The arrays of steps, or those that they may have written, each once."""
-
-def steps_made() -> int:
-    """How many launches native code has recorded."""
-
-def check_steps(steps: list[Any], epoch: int) -> None:
-    """Call `check` of the steps whose gradient may have changed since they were recorded."""
-
-def run_backwards(steps: Iterator[Any], seconds: float) -> int:
-    """Go backwards over steps for some time; return how many are done, 0 at the end."""
-
-class GradientSpan(Span):
-    """In the set that `gradients_in` looks through."""
-
-    def __init__(self, low: int, high: int) -> None: ...
-
 def on_write(function: Callable[[list[Any]], object] | None) -> None:
     """Call a function with the watched spans that native code is about to write to."""
 
@@ -384,17 +341,11 @@ def forget_structure_memory(id: int) -> None:
 def before_writes(arrays: list[Any]) -> None:
     """Tell of writes to arrays that Python is about to do."""
 
-def count_gradients(arrays: list[Any]) -> int:
-    """How many of the arrays have a gradient, or show memory that has one."""
-
 def fill_plain(array: Any, pattern: bytes) -> bool:
     """Set the elements of an array to the bytes of one, if its memory is plain. Nothing is recorded."""
 
 def fill_on_tape(array: Any, pattern: bytes, zero: bool) -> bool:
     """Do the same, and record it for the tape that alone observes. False, with nothing done, if only Python can."""
-
-def clear_gradients(arrays: list[Any]) -> list[Any]:
-    """Clear the gradients of arrays; return those whose memory is not plain, which it leaves alone."""
 
 def before_sharing(low: int, high: int) -> None:
     """Tell that others may write to a range from now on, and nobody will tell of that."""
@@ -405,46 +356,11 @@ def before_any_write() -> None:
 def gradients_in(low: int, high: int) -> list[Any]:
     """The gradient spans that meet a range."""
 
-class MutationTracker:
-    """What a tape last saw of the memory that its steps use."""
-
-    suspended: bool
-    def __init__(self) -> None: ...
-    def __len__(self) -> int: ...
-    def use(self, arrays: Sequence[Any], place: Any) -> tuple[int, int, Any, Any] | None:
-        """Note that a step at `place` uses arrays, unless the memory of one is not as the tape has seen it: then give
-        the number of that array, OVERWRITTEN or CHANGED, the place of the step before and that of the change.
-        """
-
-    def wrote(self, arrays: Sequence[Any], changed: bool) -> None:
-        """Take what arrays hold as written by the tape; in any case if `changed`, else if it was told of a write."""
-
-    def renew(self, array: Any) -> bool:
-        """Forget what an array held, which is overwritten as a whole. False if other arrays reach beyond it."""
-
-    def clear(self) -> None: ...
-
-OVERWRITTEN: int
-CHANGED: int
-
-def tracker_of_writes() -> MutationTracker | None:
-    """The tracker that the writes of this thread belong to; the others take them for writes that nothing records."""
-
-def on_unseen_write(function: Callable[[], Any]) -> None:
-    """Call a function to know the place of a write that no tape sees."""
-
 def fingerprint(ptr: int, nbytes: int) -> int:
     """A number of 64 bits made of bytes in memory."""
 
 def any_set(ptr: int, nbytes: int) -> bool:
     """Whether any byte is not 0."""
-
-def begin_gradients(others: Sequence[Any], seeds: Sequence[tuple[Any, Any]]) -> list[Any] | None:
-    """Give gradients on the CPU their seeds: an array like it, or the bytes of one element.
-
-    Returns those of the others that have no seed and are not zero; None, with nothing done, where gradients overlap or
-    are no plain memory of this package.
-    """
 
 def same_bytes(a: int, b: int, nbytes: int) -> bool:
     """Whether memory at two places holds the same."""

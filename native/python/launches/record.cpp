@@ -161,8 +161,8 @@ bool is_number(PyObject* value) {
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) || value == Py_None;
 }
 
-// The arguments as the tape keeps them: values that may change until the backward pass are copied. Nothing if they are not
-// like those of the template.
+// The arguments as the tape keeps them: values that may change until the backward pass are copied. Nothing if they are
+// not like those of the template.
 std::optional<Objects> arguments(const LaunchTemplate& t, PyObject* const* values, size_t count) {
     if (count != t.arrays.size() + t.values.size()) return {};
     for (size_t i : t.arrays)
@@ -226,7 +226,8 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     nb::object tracker = attribute(found, names().tracker), site = call_site();
     if (!active->empty() && !use_arrays(tracker, *active, site).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
-        nb::handle(PyTuple_GET_ITEM(observed.ptr(), i)).attr(nb::handle(names().notice_launch))(t.kernel, dim, listed(*args));
+        nb::handle(PyTuple_GET_ITEM(observed.ptr(), i))
+            .attr(nb::handle(names().notice_launch))(t.kernel, dim, listed(*args));
     if (records) {
         step = make_step({.launch_template = t.shared,
                           .dim = fixed(dim),
@@ -313,13 +314,11 @@ void bind_record(nb::module_& m) {
         nb::arg("array"), nb::arg("pattern"), nb::arg("zero"));
     m.def(
         "set_recorder",
-        [](nb::object abort, nb::object copy, nb::object call_site,
-           nb::object find_call_site, std::string package) {
-            callbacks() = {std::move(abort),   std::move(copy),
-                           std::move(call_site), std::move(find_call_site), std::move(package), callbacks().enabled};
+        [](nb::object abort, nb::object copy, nb::object call_site, nb::object find_call_site, std::string package) {
+            callbacks() = {std::move(abort),          std::move(copy),    std::move(call_site),
+                           std::move(find_call_site), std::move(package), callbacks().enabled};
         },
-        nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"),
-        nb::arg("find_call_site"), nb::arg("package"));
+        nb::arg("abort"), nb::arg("copy"), nb::arg("call_site"), nb::arg("find_call_site"), nb::arg("package"));
 }
 
 }  // namespace wc

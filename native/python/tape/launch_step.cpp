@@ -149,9 +149,7 @@ bool run_adjoint(const LaunchStep& step) {
 }
 
 // What was there does not matter any more. False, with nothing done, if that takes Python.
-bool run_adjoint(const FillStep& step) {
-    return !is_observed() && clear_gradient(attribute(step.array, names().grad));
-}
+bool run_adjoint(const FillStep& step) { return !is_observed() && clear_gradient(attribute(step.array, names().grad)); }
 
 bool run_natively(nb::handle step) {
     if (const LaunchStep* launch = as_launch(step)) return run_adjoint(*launch);
@@ -191,8 +189,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (!nb::inst_ready(self)) return 0;
     const LaunchStep& step = *nb::inst_ptr<LaunchStep>(self);
-    for (const nb::object* member : std::initializer_list<const nb::object*>{&step.launch_template, &step.cut,
-                                                                             &step.left, &step.structures})
+    for (const nb::object* member :
+         std::initializer_list<const nb::object*>{&step.launch_template, &step.cut, &step.left, &step.structures})
         Py_VISIT(member->ptr());
     for (const auto* objects : {&step.args, &step.held, &step.active, &step.arrays, &step.written})
         for (const nb::object& object : *objects) Py_VISIT(object.ptr());
@@ -231,8 +229,8 @@ StepTemplate::StepTemplate(nb::object kernel, nb::object options, nb::object fac
       epoch(this->facts.attr("epoch")),
       moved(truths(nb::list(this->facts.attr("moved")))),
       on_gpu(nb::cast<int>(this->options.attr("device")) != 0),
-      takes_python(on_gpu || nb::cast<bool>(this->options.attr("exact")) || nb::cast<bool>(this->facts.attr("replays"))) {
-}
+      takes_python(on_gpu || nb::cast<bool>(this->options.attr("exact")) ||
+                   nb::cast<bool>(this->facts.attr("replays"))) {}
 
 nb::object make_step(LaunchStep step) {
     nb::object made = nb::inst_alloc(classes().launch);
@@ -266,10 +264,17 @@ void bind_launch_steps(nb::module_& m) {
             [](LaunchStep* self, nb::object launch_template, nb::object dim, nb::list args, nb::list held,
                nb::list active, nb::list arrays, nb::list written, nb::object place, nb::object cut) {
                 if (!nb::isinstance<StepTemplate>(launch_template)) throw nb::type_error("expected a StepTemplate");
-                new (self) LaunchStep{std::move(launch_template), std::move(dim), std::move(place),
-                                      items(args),                items(held),    items(active),
-                                      items(arrays),              items(written), std::move(cut),
-                                      nb::none(),                 classes().no_structures};
+                new (self) LaunchStep{std::move(launch_template),
+                                      std::move(dim),
+                                      std::move(place),
+                                      items(args),
+                                      items(held),
+                                      items(active),
+                                      items(arrays),
+                                      items(written),
+                                      std::move(cut),
+                                      nb::none(),
+                                      classes().no_structures};
             },
             nb::arg("template"), nb::arg("dim").none(), nb::arg("args"), nb::arg("held"), nb::arg("active"),
             nb::arg("arrays"), nb::arg("written"), nb::arg("place"), nb::arg("cut").none() = nb::none())

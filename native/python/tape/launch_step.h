@@ -13,9 +13,9 @@ struct StepTemplate {
 
     nb::object kernel, options, facts, device;  // options: of the adjoint, which has these facts
     int block_dim;
-    nb::dict plans;           // of the kernel, by options
-    nb::object epoch;         // when the facts were found
-    std::vector<bool> moved;  // for each parameter, whether the adjoint reads its arrays
+    nb::dict plans;             // of the kernel, by options
+    nb::object epoch;           // when the facts were found
+    std::vector<bool> moved;    // for each parameter, whether the adjoint reads its arrays
     bool on_gpu, takes_python;  // takes_python: to run the adjoint
 };
 
@@ -23,11 +23,11 @@ struct LaunchStep {
     nb::object launch_template;  // a StepTemplate
     nb::object dim, place;
     Objects args;
-    Objects held;    // the memory that the adjoint reads as it was before the launch
-    Objects active;  // the arrays with gradients
-    Objects arrays;  // all arrays
-    Objects written; // those that the launch may have written
-    nb::object cut, left;  // a gradient that ends here; saved tensors of the time after the launch; or None
+    Objects held;           // the memory that the adjoint reads as it was before the launch
+    Objects active;         // the arrays with gradients
+    Objects arrays;         // all arrays
+    Objects written;        // those that the launch may have written
+    nb::object cut, left;   // a gradient that ends here; saved tensors of the time after the launch; or None
     nb::object structures;  // that it may find by id
 };
 

@@ -238,8 +238,7 @@ void bind_seals(nb::module_& m) {
     nb::class_<MutationTracker>(m, "MutationTracker")
         .def(nb::init<>())
         .def(
-            "use",
-            [](MutationTracker& t, nb::list arrays, nb::object place) { return t.use(items(arrays), place); },
+            "use", [](MutationTracker& t, nb::list arrays, nb::object place) { return t.use(items(arrays), place); },
             nb::arg("arrays"), nb::arg("place"))
         .def(
             "wrote", [](MutationTracker& t, nb::list arrays, bool changed) { t.wrote(items(arrays), changed); },

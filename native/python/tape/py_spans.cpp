@@ -152,8 +152,7 @@ size_t count_gradients(const Objects& arrays) {
 }
 
 void bind_spans(nb::module_& m) {
-    m.def(
-        "count_gradients", [](nb::list arrays) { return count_gradients(items(arrays)); }, nb::arg("arrays"));
+    m.def("count_gradients", [](nb::list arrays) { return count_gradients(items(arrays)); }, nb::arg("arrays"));
     nb::class_<Span>(m, "Span")
         .def_prop_ro("low", [](const Span& span) { return span.range().low; })
         .def_prop_ro("high", [](const Span& span) { return span.range().high; })

@@ -58,8 +58,7 @@ nb::object& span_class() {
 
 nb::object make_span(const PyArray& a, Range range, nb::handle pool) {
     nb::object made = nb::inst_alloc(span_class());
-    new (nb::inst_ptr<SavedSpan>(made))
-        SavedSpan(range, nb::none(), a.owner, nb::borrow(pool), nb::none(), false);
+    new (nb::inst_ptr<SavedSpan>(made)) SavedSpan(range, nb::none(), a.owner, nb::borrow(pool), nb::none(), false);
     nb::inst_mark_ready(made);
     return made;
 }

@@ -56,7 +56,6 @@ class Fill(_native.FillStep):
     """A recorded step that sets all elements of an array with a gradient of its own."""
 
     __slots__ = ()
-    array: array
     cut = None
 
     @property
