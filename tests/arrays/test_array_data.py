@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array as python_array
 import gc
+import math
 import weakref
 
 import numpy as np
@@ -457,6 +458,16 @@ def test_data_fill_an_open_extent(shape, found, device):
         assert made.shape == found
         np.testing.assert_array_equal(made.numpy(), numbers.reshape(found))
     assert wp.array(np.ones((4, 3)), dtype=wp.vec3, shape=(2, -1)).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "data, dtype, shape",
+    [((0, 13), wp.vec3, (0,)), ((0, 13), wp.vec3, (0, 4)), ((9, 2), wp.vec3, (6,)), ((6, 3), wp.mat33, (2, -1))],
+)
+def test_numbers_fill_a_given_shape_however_they_are_grouped(data, dtype, shape, device):
+    numbers = np.arange(math.prod(data), dtype=np.float32).reshape(data)
+    inner = (3, 3) if dtype is wp.mat33 else (3,)
+    np.testing.assert_array_equal(wp.array(numbers, dtype=dtype, shape=shape).numpy(), numbers.reshape(shape + inner))
 
 
 @pytest.mark.parametrize("shape", [(4, -1), (0, -1), (-1, -1), (-2, 3)])

@@ -61,9 +61,11 @@ def read(data: Any, wanted: Element | None, shape: tuple[int, ...] | None = None
         raise TypeError(f"data: cannot make {wanted.name} elements from NumPy dtype {numbers.dtype}")
     if wanted.numpy == np.uint16 and _scalar(wanted) is BF16 and numbers.dtype != np.uint16:
         numbers = bfloat16_bits(numbers)
-    outer = _outer_shape(numbers.shape, wanted)
-    if shape is not None:
-        outer = _filled(shape, math.prod(outer), wanted)
+    count, left = divmod(numbers.size, math.prod(wanted.inner))
+    if shape is None or left:
+        outer = _outer_shape(numbers.shape, wanted)
+    else:
+        outer = _filled(shape, count, wanted)
     if len(outer) > MAX_NDIM:
         raise ValueError(f"data: arrays have 1 to {MAX_NDIM} dimensions, got {len(outer)}: {outer}")
     return Data(numbers.reshape(outer + wanted.inner), wanted, outer)
