@@ -62,6 +62,17 @@ def test_a_unique_module_has_options_of_its_own():
         wp.set_module_options({"enable_backward": True})
 
 
+def test_options_of_a_kernel_are_those_of_its_unique_module():
+    given = {"mode": "debug", "deterministic": wp.DeterministicMode.RUN_TO_RUN, "deterministic_max_records": 4}
+    alone = wp.kernel(module="unique", module_options=given)(plain)
+    assert given.items() <= alone.module.options.items()
+    with pytest.raises(wp.KernelError, match="index"):
+        wp.launch(alone, dim=3, inputs=[wp.zeros(2, dtype=float)])
+    alone.module.options["mode"] = "release"
+    wp.launch(alone, dim=2, inputs=[wp.zeros(2, dtype=float)])
+    assert given["mode"] == "debug"
+
+
 def test_kernels_and_functions_made_by_their_classes():
     module = wp.get_module("a_module_of_a_test")
     assert wp.get_module("a_module_of_a_test") is module

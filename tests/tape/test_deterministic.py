@@ -45,6 +45,19 @@ def _agree(run: Callable[[], list[Any]], tolerance: float) -> list[np.ndarray]:
 
 
 @pytest.mark.cpu
+@pytest.mark.parametrize("module", ["unique", None])
+def test_one_kernel_of_many(module: str | None) -> None:
+    @wp.kernel(module=module, module_options={"deterministic": wp.DeterministicMode.RUN_TO_RUN})
+    def numbered(count: wp.array[int], found: wp.array[int]):
+        found[wp.tid()] = wp.atomic_add(count, 0, 1)
+
+    found = wp.zeros(100_000, dtype=int)
+    wp.config.num_threads = 4
+    wp.launch(numbered, dim=found.shape, inputs=[wp.zeros(1, dtype=int), found])
+    np.testing.assert_array_equal(found.numpy(), np.arange(100_000))
+
+
+@pytest.mark.cpu
 @pytest.mark.parametrize("seed", range(LOW, HIGH))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_random_programs(seed: int) -> None:

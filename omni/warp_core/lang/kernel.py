@@ -136,6 +136,8 @@ class Kernel(Definition):
         self.lanes: int | None = self.options.pop("lanes", None)
         self.enable_backward: bool | None = self.options.pop("enable_backward", None)
         self._join(module)
+        if module == "unique":
+            self.module.options.chosen.update(self.options.pop("module_options", None) or {})
 
     def _begin(self) -> None:
         self._plan: Any = None  # what native code launches; the plan of the options in force

@@ -57,6 +57,7 @@ _MODULE_CHOICES: dict[str, tuple[Any, ...]] = {  # None: as `wp.config` says
     "enable_backward": (None, False, True),
     "lineinfo": (None, False, True),
     "cuda_output": (None, "ptx", "cubin"),
+    "deterministic": (None, False, True, 2),  # True for each grade of `wp.DeterministicMode` but the first
 }
 
 

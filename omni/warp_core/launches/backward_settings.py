@@ -13,7 +13,7 @@ def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
     return {
         "the kernel was made with enable_backward=False": kernel.enable_backward,
         "its module_options have enable_backward=False": own.get("enable_backward"),
-        "wp.set_module_options has set enable_backward to False for its module": module_option(
+        "its module has enable_backward=False, by wp.set_module_options or module_options": module_option(
             kernel, "enable_backward"
         ),
         "wp.config.enable_backward is False": config.enable_backward,

@@ -25,8 +25,8 @@ def set_module_options(options: dict[str, Any], module: Module | ModuleType | st
 
     Args:
         options: `mode` ("debug", "release", or None for that of `wp.config`), `enable_backward`, whether gradients may
-            be asked for, `serial`, `fast_math`, `lineinfo` and `cuda_output` as in `wp.config`; options that direct
-            other compilers are accepted and have no effect.
+            be asked for, `serial`, `deterministic`, `fast_math`, `lineinfo` and `cuda_output` as in `wp.config`;
+            options that direct other compilers are accepted and have no effect.
         module: a module or its name; the caller's module if left out.
 
     Raises:

@@ -245,7 +245,7 @@ class GpuPlanMaker(PlanMaker):
             raise WarpDeterminismError(
                 f"{what} adds floating point numbers atomically, or uses the value that an atomic "
                 "operation returns, and GPUs do not fix the order of atomic operations: with "
-                "wp.config.deterministic, run it on the CPU"
+                "wp.config.deterministic, or this option of its module, run it on the CPU"
             )
         self.codes: dict[int, GpuCode] = {}
         plan = _native.Plan(

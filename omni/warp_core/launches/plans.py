@@ -106,7 +106,7 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     tiled = kernel.options.get("tiled", 0)
     found = Options(
         is_debug,
-        config.deterministic,
+        bool(_told(kernel, "deterministic")),
         device=device.id,
         block_dim=blocks,
         tiled=tiled,
