@@ -171,7 +171,8 @@ OPTIONS: dict[str, Option] = {
         _one_of("python", "warp-lang"),
         "What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path "
         "leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such "
-        "a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`.",
+        "a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. "
+        "CPU launches of kernels with tiles have blocks of one thread, unless they name a size or are tiled.",
     ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),
@@ -221,8 +222,8 @@ OPTIONS: dict[str, Option] = {
         False,
         _grade,
         "True if launches give the same bits in every run and with any number of threads, even with "
-        "atomic additions of floats. Kernels that use the value an atomic operation returns then run on "
-        "one CPU thread. On GPUs both kinds of kernels raise an error.",
+        "atomic additions of floats. Kernels that use the value an atomic operation returns then run "
+        "thread by thread, in the order of their indices. On GPUs both kinds of kernels raise an error.",
     ),
     "enable_backward": Option(True, _bool, "True if kernels may be differentiated; adjoints are only built on demand."),
     "cut_gradients": Option(

@@ -57,6 +57,29 @@ def test_one_kernel_of_many(module: str | None) -> None:
     np.testing.assert_array_equal(found.numpy(), np.arange(100_000))
 
 
+@wp.kernel
+def rows_of_different_length(length: wp.array[int], end: wp.array[int], first: wp.array[int], place: wp.array[int]):
+    i = wp.tid()
+    if length[i] == 0:
+        return
+    if (length[i] & 1) == 0:
+        first[i] = wp.atomic_add(end, 0, length[i])
+    else:
+        first[i] = wp.atomic_add(end, 0, length[i] + 1)
+    place[i] = wp.atomic_add(end, 1, 1)
+
+
+@pytest.mark.cpu
+def test_threads_take_numbers_in_their_order() -> None:
+    wp.config.deterministic, wp.config.num_threads = True, 4
+    length = np.random.default_rng(1).integers(0, 5, 10_000).astype(np.int32)
+    first, place = (wp.zeros(length.shape, dtype=int) for _ in range(2))
+    wp.launch(rows_of_different_length, length.shape, [length, wp.zeros(2, dtype=int), first, place])
+    taken, some = length + length % 2, length > 0
+    np.testing.assert_array_equal(first.numpy(), np.where(some, np.cumsum(taken) - taken, 0))
+    np.testing.assert_array_equal(place.numpy(), np.where(some, np.cumsum(some) - some, 0))
+
+
 @pytest.mark.cpu
 @pytest.mark.parametrize("seed", range(LOW, HIGH))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")

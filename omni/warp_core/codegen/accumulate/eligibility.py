@@ -29,12 +29,14 @@ _IN_ORDER = ("exch", "cas")  # their results depend on the order even if the old
 class Additions(NamedTuple):
     """The additions of a kernel that go through the log, each with its array, and the facts about all of them.
 
-    `privatized` has the additions of integers that need no atomic instructions, with the number of their array.
+    `privatized` has the additions of integers that need no atomic instructions, with the number of their array. Threads
+    are `numbered` if they may use the value that an atomic operation found, as those do that take numbers in turn.
     """
 
     operations: Mapping[Operation, ArrayAt]
     facts: Accumulation
     privatized: Mapping[Operation, int]
+    numbered: bool
 
 
 def additions(function: Function, log: bool = True, gathered: Container[Operation] | None = None) -> Additions:
@@ -68,6 +70,7 @@ class _Finder:
         self.changed: dict[ArrayAt, None] = {}  # touched atomically
         self.atomic_anywhere = False
         self.order_dependent = False
+        self.numbered = False
         self.everywhere = False  # an array of unknown origin is touched
 
     def find(self, log: bool, gathered: Container[Operation] | None) -> Additions:
@@ -92,7 +95,7 @@ class _Finder:
             if op not in logged and op not in privatized:
                 self._touch(op, at)
         copied = tuple(PrivatizedArray(at, arrays[at]) for at in numbers) if privatized else ()
-        return Additions(logged, self._facts(dict.fromkeys(logged.values()), copied), privatized)
+        return Additions(logged, self._facts(dict.fromkeys(logged.values()), copied), privatized, self.numbered)
 
     def _facts(self, logged: dict[ArrayAt, None], privatized: tuple[PrivatizedArray, ...]) -> Accumulation:
         exclusive: dict[ArrayAt, None] = {}
@@ -127,7 +130,8 @@ class _Finder:
         if op.code == "atomic":
             kind = op.attr[0]
             used = op.result in self.used and kind != "take"
-            self.order_dependent |= used or kind in _IN_ORDER or self._is_sum(op)
+            self.numbered |= used or kind in _IN_ORDER
+            self.order_dependent |= self.numbered or self._is_sum(op)
         if at is None:
             self.everywhere = True
             self.atomic_anywhere |= op.code == "atomic"
@@ -140,7 +144,8 @@ class _Finder:
     def _call(self, op: Operation) -> None:
         """A callee may do anything to the arrays it is given."""
         atomics = [inner for inner in _operations(op.attr, set()) if inner.code == "atomic"]
-        self.order_dependent |= bool(atomics)
+        self.numbered |= bool(atomics)
+        self.order_dependent |= self.numbered
         for arg in op.args:
             for at in self._arrays(arg):
                 if at is None:

@@ -64,11 +64,13 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
     known: Cache = {}
     lanes = max_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target, known)
+    totals = frozenset() if options.serial else gathered(fn)
+    found = _additions(fn, options.additions, totals)
+    if options.additions == "ordered" and found.numbered:
+        lanes = 1  # the thread before has its numbers before this one takes any
     lanes = WARP if whole_warps(fn) else lanes
     shared = ModuleState(target, options, lanes, facts=known)
     shared.emit_callee = emit_call
-    totals = frozenset() if options.serial else gathered(fn)
-    found = _additions(fn, options.additions, totals)
     stencils, numbers = following(fn, found.operations, arity(fn), totals)
     in_place = options.inner_contiguous and not options.flat
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
@@ -201,7 +203,7 @@ class KernelEmitter(FunctionEmitter):
     def stash(self, cell: Scalar, base: str, cells: str) -> list[LaneValue]:
         """Cells of neighbouring threads lie side by side."""
         n = self.sharing()
-        stride = cell.size if self.shared.lanes > 1 else 0
+        stride = cell.size if min(n, self.shared.lanes) > 1 else 0
         return [
             LaneValue(PTR, base, stride),
             LaneValue(PTR, "null"),
