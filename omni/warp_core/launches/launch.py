@@ -53,7 +53,7 @@ def _launch(
     record_tape: bool = True,
     record_cmd: bool = False,
     max_blocks: int = 0,
-    block_dim: int | None = 256,
+    block_dim: int | None = None,
     interpret: bool = False,
     serial: bool | None = None,
 ) -> Any:
@@ -71,7 +71,7 @@ def _launch(
             a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; has no effect.
-        block_dim: how many threads a block has, 1 to 1024. On the CPU it matters to kernels that work in blocks only.
+        block_dim: how many threads a block has, 1 to 1024; 256 if left out. On the CPU it matters to kernels that work in blocks only.
             If threads of a block share memory or wait for each other, the number of threads must be a multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays.
         serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
@@ -256,12 +256,18 @@ def block_dim_for(kernel: Kernel, value: Any, device: Device) -> int:
     if device.is_cpu and not works_in_blocks(kernel):
         return DEFAULT_BLOCK_DIM
     if value is None:
-        return _bounded(kernel, DEFAULT_BLOCK_DIM) if device.is_cuda else DEFAULT_BLOCK_DIM
+        return _bounded(kernel, DEFAULT_BLOCK_DIM) if device.is_cuda else _usual_blocks(kernel)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
     if not 1 <= value.__index__() <= device.max_block_dim:
         raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
     return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
+
+
+def _usual_blocks(kernel: Kernel) -> int:
+    """The threads of a block of a CPU launch that does not say. Those of warp-lang have one."""
+    is_tiled = bool(kernel.options.get("tiled"))
+    return 1 if config.dialect == "warp-lang" and not is_tiled and works_on_tiles(kernel) else DEFAULT_BLOCK_DIM
 
 
 def _bounded(kernel: Kernel, block_dim: int) -> int:

@@ -98,8 +98,9 @@ def partings(kernel: Function, code: str) -> dict[Operation, Operation | None]:
 
 
 def _analyze(kernel: Function, visitor: Callable[[Uniformity], Visit] | None = None) -> Uniformity:
-    """The facts; blocks of one thread have the rules of all others."""
-    return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visitor)
+    """The facts. In a block of one thread nothing differs."""
+    differs = _differing(kernel) if kernel.block_dim > 1 else lambda op: False
+    return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, differs, visitor)
 
 
 def shared_bytes(kernel: Function) -> int:

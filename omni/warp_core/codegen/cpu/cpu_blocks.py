@@ -43,6 +43,7 @@ class Blocks:
         self.first = ""  # the flattened index of the block's first thread
         self.column = ""  # and that in its row
         self.outer: list[LaneValue] = []  # the indices of the row
+        self.once = kernel.thread_index, kernel.tids  # those where code is done once
 
     def run(self) -> None:
         """Run the blocks of [begin, end), which are whole."""
@@ -54,6 +55,9 @@ class Blocks:
             k.block_tids = self.outer
             k.run_threads, k.run_elements = self.threads, self.elements
             k.thread, k.values, k.mask = self.first, dict(k.params), None
+            if self.size == 1:  # its thread is known where code is done once
+                self.at("0", 0)
+            self.once = k.thread_index, k.tids
             k.returns = PhiJoin(k, "endblock", [])
             k.region(k.fn.body, k.returns)
             k.returns.finish()
@@ -100,7 +104,20 @@ class Blocks:
     def after(self, known: dict[Value, list[LaneValue]]) -> None:
         """Go on with what is done once for the block."""
         self.kernel.values, self.kernel.mask, self.kernel.thread = known, None, self.first
+        self.kernel.thread_index, self.kernel.tids = self.once
         self.kernel.locals.whole = None
+
+    def at(self, column: str, step: int) -> None:
+        """Stand at thread `column` of the block, and at those behind it if there is a `step` from lane to lane."""
+        k, w = self.kernel, self.w
+        k.thread = w.inst(f"add i64 {self.first}, {column}")
+        number = column if column.isdigit() else w.inst(f"trunc i64 {column} to i32")
+        k.thread_index = LaneValue(I32, number, step)
+        indices = None
+        if self.outer:
+            place = w.inst(f"add i64 {self.column}, {column}")
+            indices = [*self.outer, LaneValue(I32, w.inst(f"trunc i64 {place} to i32"), step)]
+        k.take_indices(LaneValue(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
 
     def elements(self, op: Operation) -> None:
         """Run a region for the elements of a grid, those of a row as lanes."""
@@ -172,15 +189,7 @@ class Blocks:
             k.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {left}")
         k.locals.whole = k.mask
         k.values = dict(known)
-        k.thread = w.inst(f"add i64 {self.first}, {column}")
-        step = 1 if n > 1 else 0
-        number = column if column.isdigit() else w.inst(f"trunc i64 {column} to i32")
-        k.thread_index = LaneValue(I32, number, step)
-        indices = None
-        if self.outer:
-            place = w.inst(f"add i64 {self.column}, {column}")
-            indices = [*self.outer, LaneValue(I32, w.inst(f"trunc i64 {place} to i32"), step)]
-        k.take_indices(LaneValue(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
+        self.at(column, 1 if n > 1 else 0)
         whole = k.stashes
         k.stashes = {cell: self.own_cells(cell, values, column) for cell, values in whole.items()}
         self.segment(op.regions[0])

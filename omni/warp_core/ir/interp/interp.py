@@ -157,6 +157,7 @@ def _run_in_blocks(function: Function, run: Callable, args: Sequence, context: C
         for number in range(-(-len(grid) // size)):
             context.members = grid[number * size : (number + 1) * size]
             context.block = Block(number, len(context.members))
+            context.index = context.members[0]  # of what is done once, where a block has one thread
             run(context, *args)
         return
     waits = has_any(function, WAITS)

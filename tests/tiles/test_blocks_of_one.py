@@ -1,0 +1,92 @@
+"""Blocks of one thread: nothing differs within them, so that threads may part as they like. NumPy judges.
+
+CPU launches under `wp.config.dialect = "warp-lang"` have such blocks unless they say otherwise, as those of warp-lang.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+ROWS, N = 7, 6
+X = np.random.default_rng(1).uniform(-1, 1, (ROWS, N)).astype(np.float32)
+
+
+@pytest.fixture
+def dialect(monkeypatch):
+    monkeypatch.setattr(wp.config, "dialect", "warp-lang")
+
+
+@wp.kernel
+def odd_rows(x: wp.array2d[float], last: int, y: wp.array2d[float], count: wp.array[int], total: wp.array[float]):
+    i = wp.tid()
+    if i > last:
+        return
+    row = wp.tile_load(x[i], shape=N)
+    if i % 2 == 1:
+        row = row * 2.0
+        wp.atomic_add(count, 0, 1)
+    for _ in range(i):
+        row = row + wp.tile_ones(shape=N, dtype=float)
+    wp.tile_store(y[i], row)
+    wp.tile_atomic_add(total, wp.tile_sum(row), offset=i % 3)
+
+
+def expected_rows(x, last):
+    i = np.arange(ROWS, dtype=x.dtype)[:, None]
+    y = np.where(i <= last, np.where(i % 2 == 1, 2 * x, x) + i, 0)
+    return y, [(last + 1) // 2], [y[r::3].sum() for r in range(3)]
+
+
+def check_rows(**options):
+    last = ROWS - 2
+    y, count, total = wp.zeros((ROWS, N), dtype=float), wp.zeros(1, dtype=int), wp.zeros(3, dtype=float)
+    wp.launch(odd_rows, ROWS + 4, [wp.array(X), last, y, count, total], **options)
+    for found, expected in zip((y, count, total), expected_rows(X.astype(np.float64), last)):
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_threads_part_where_they_like(device):
+    check_rows(block_dim=1, device=device)
+
+
+def test_in_the_dialect_launches_need_not_ask(dialect):
+    check_rows()
+
+
+def test_python_means_blocks_of_256():
+    with pytest.raises(wp.CompileError, match="some threads of a block"):
+        check_rows()
+
+
+def test_gradients_of_threads_that_part(dialect):
+    last = ROWS - 2
+    x, total = wp.array(X, requires_grad=True), wp.zeros(3, dtype=float, requires_grad=True)
+    y = wp.zeros((ROWS, N), dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(odd_rows, ROWS, [x, last, y, wp.zeros(1, dtype=int), total])
+    weights = np.array([1.0, 2.0, 4.0], dtype=np.float32)
+    tape.backward(grads={total: wp.array(weights)})
+    i = np.arange(ROWS)
+    slopes = np.where(i <= last, weights[i % 3] * np.where(i % 2 == 1, 2, 1), 0)
+    np.testing.assert_array_equal(x.grad.numpy(), np.repeat(slopes[:, None], N, axis=1))
+
+
+@wp.kernel
+def sizes(out: wp.array2d[int]):
+    i, j = wp.tid()
+    out[i, j] = wp.block_dim() * 1000 + int(wp.tile_sum(wp.tile(j))[0])
+
+
+def found_sizes(width, **options):
+    out = wp.zeros((2, width), dtype=int)
+    wp.launch(sizes, (2, width), [out], **options)
+    return out.numpy()
+
+
+def test_the_size_of_a_block_counts_where_a_launch_names_it(dialect):
+    np.testing.assert_array_equal(found_sizes(5), [1000 + np.arange(5)] * 2)
+    np.testing.assert_array_equal(found_sizes(4, block_dim=4), np.full((2, 4), 4006))
+    np.testing.assert_array_equal(found_sizes(256), np.full((2, 256), 256000 + 255 * 128))  # a row is a usual block
