@@ -338,6 +338,19 @@ def test_refit_follows_points():
     assert np.array_equal(rays(mesh, start, direction)[0], rays(mesh_of(points, faces), start, direction)[0])
 
 
+def test_programs_may_restore_all_arrays_of_a_mesh():
+    points, faces = sphere()
+    mesh = mesh_of(points, faces)
+    arrays = {name: a for name, a in vars(mesh).items() if isinstance(a, wp.array)}
+    before = {name: a.numpy() for name, a in arrays.items()}
+    moved = (points * [1.0, 2.0, 0.5]).astype(np.float32)
+    mesh.points = vectors(moved)
+    for name, a in arrays.items():
+        a.assign(before[name])
+    start, direction = some_rays(moved, faces, MANY)
+    assert np.array_equal(rays(mesh, start, direction)[0], rays(mesh_of(moved, faces), start, direction)[0])
+
+
 def test_a_graph_refits_and_queries():
     points, faces = sphere()
     moving = vectors(points)

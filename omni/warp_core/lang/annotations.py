@@ -88,6 +88,8 @@ def _is_array(t: AnyObject) -> bool:
 class Structure:
     """Data that kernels find by an id, such as a mesh or a volume. It is no type of a parameter: that of its id is."""
 
+    # Not in `vars(mesh)`: there are programs that save and restore all arrays in it, and this is the descriptor.
+    __slots__ = ("_place",)
     _another: ClassVar[str]  # how to make another one like it
 
     def __reduce__(self) -> NoReturn:
