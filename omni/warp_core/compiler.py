@@ -342,10 +342,8 @@ def _is_serial(request: CompileRequest, fn: Any) -> bool:
     """True if the threads of a kernel must run one after the other: it was asked for, or they wait for each other."""
     if request.serial or request.target.is_gpu:
         return request.serial
-    has_any = _stage("ir.interp.block_runner").has_any
-    if not (has_any(fn, frozenset(("loop",))) and has_any(fn, frozenset(("atomic",)))):
-        return False
-    return _stage("ir.analysis.thread_exchange").waiting_loop(_flat(fn)) is not None
+    exchange = _stage("ir.analysis.thread_exchange")
+    return exchange.may_wait(fn) and exchange.waiting_loop(_flat(fn)) is not None
 
 
 def _tell_races(request: CompileRequest, fn: Any) -> None:

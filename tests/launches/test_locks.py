@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir.analysis.thread_exchange import may_wait
 
 N = 3000
 
@@ -162,6 +164,71 @@ def test_only_threads_that_wait_run_one_after_the_other():
     wp.load_module(__name__)
     for kernel in (*waiting, opened_inside, push, insert, work_queue):
         assert kernel._plans and all(plan.serial == (kernel in waiting) for plan in kernel._plans.values()), kernel
+
+
+@wp.struct
+class Lock:
+    place: wp.array(dtype=int)
+    number: int
+
+
+@wp.func
+def made_lock(place: wp.array(dtype=int), other: wp.array(dtype=int), i: int):
+    lock = Lock()
+    if i >= 0:
+        lock.place = place
+    else:
+        lock.place = other
+    return lock
+
+
+@wp.func
+def enter(lock: Lock):
+    while wp.atomic_cas(lock.place, lock.number, 0, 1) == 1:
+        continue
+
+
+@wp.kernel
+def lock_in_a_struct(place: wp.array(dtype=int), total: wp.array(dtype=int)):
+    lock = made_lock(place, total, wp.tid())
+    for _ in range(2):
+        enter(lock)
+        total[0] = total[0] + 1
+        release(lock.place, lock.number)
+
+
+def test_a_lock_in_a_struct_that_a_function_makes():
+    total = ints(1)
+    launched(lock_in_a_struct, [ints(1), total])
+    assert total.list() == [2 * N]
+
+
+@wp.func
+def halvings(numbers: wp.array(dtype=int), at: int):
+    own = wp.zeros(shape=4, dtype=int)
+    own[at & 3] = numbers[at]
+    count = 0
+    while own[at & 3] > 0:
+        own[at & 3] = own[at & 3] // 2
+        count += numbers[at] - numbers[at] + 1
+    return count
+
+
+@wp.kernel
+def lengths(numbers: wp.array(dtype=int), sums: wp.array(dtype=int)):
+    wp.atomic_add(sums, 0, halvings(numbers, wp.tid()))
+
+
+def needs_inlining(kernel):
+    return may_wait(lower_kernel(kernel))
+
+
+def test_only_kernels_whose_loops_look_at_what_they_write_are_inlined_to_find_locks():
+    assert all(map(needs_inlining, (spin_lock, locks_of_elements, ticket, push, lock_in_a_struct)))
+    assert not needs_inlining(lengths)
+    sums = ints(1)
+    launched(lengths, [wp.array(np.arange(N), dtype=int), sums])
+    assert sums.list() == [sum(n.bit_length() for n in range(N))]
 
 
 def test_a_note_says_that_threads_wait(capsys, monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """Exchange between threads of a launch: loops that wait for other threads, and reads of what others may have written.
 
-Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`.
+Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`. `may_wait` tells which kernels
+need not be inlined for that.
 """
 
 from __future__ import annotations
@@ -10,11 +11,25 @@ from collections.abc import Iterator, Sequence
 from ...lang.types import Type
 from ..nodes import Function, Operation, Value
 from ..ops import index_count, slice_parts
+from ..printer import reachable
 from .affine_index import Affine, affine_values
 from .alias import is_own, location
+from .array_origins import ACCESSES, AccessedArrays, may_share
 from .uniformity import analyze
 
-_ACCESSES = ("load", "store", "atomic")
+
+def may_wait(kernel: Function) -> bool:
+    """False if a kernel surely has no `waiting_loop`: no `while` loop of it or its callees looks at an array of the
+    launch that they write.
+    """
+    functions = list(reachable([kernel]))
+    operations = [op for f in functions for op in f.body.walk()]
+    loops = [op for op in operations if op.code == "loop"]
+    if not loops or not any(op.code == "atomic" for op in operations):
+        return False
+    accessed = AccessedArrays(functions)
+    written = accessed.by(filter(_writes, operations))
+    return any(may_share(accessed.by(op for region in loop.regions for op in region.walk()), written) for loop in loops)
 
 
 def waiting_loop(kernel: Function) -> Operation | None:
@@ -26,7 +41,7 @@ def waiting_loop(kernel: Function) -> Operation | None:
     """
     if not any(op.code == "atomic" for op in kernel.body.walk()):
         return None
-    accesses = [op for op in kernel.body.walk() if op.code in _ACCESSES and not is_own(op.args[0])]
+    accesses = [op for op in kernel.body.walk() if op.code in ACCESSES and not is_own(op.args[0])]
     own = _OwnElements(kernel)
     for loop in kernel.body.walk():
         if loop.code == "loop" and _waits(loop, kernel, accesses, own):
@@ -67,7 +82,7 @@ def exchange(kernel: Function, shared: bool = False) -> Operation | None:
     """
     own = _OwnElements(kernel)
     used = {a for op in kernel.body.walk() for a in op.args}
-    accesses = [op for op in kernel.body.walk() if op.code in _ACCESSES and not is_own(op.args[0])]
+    accesses = [op for op in kernel.body.walk() if op.code in ACCESSES and not is_own(op.args[0])]
     for read in accesses:
         if read.code == "load" or (read.code == "atomic" and read.result in used):
             for write in accesses:
