@@ -48,7 +48,7 @@ fast_math: Any
 serial: bool
 """True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
 dialect: str
-"""What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`."""
+"""What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. CPU launches of kernels with tiles have blocks of one thread, unless they name a size or are tiled."""
 kernel_cache_dir: str | None
 """Folder for compiled kernels, reused by later runs; None disables the disk cache. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None
@@ -70,7 +70,7 @@ lineinfo: Any
 cuda_output: Any
 """'cubin': NVIDIA's assembler, if it is found, makes machine code for the present GPU when a kernel is compiled. The cache keeps the code, and the driver has to be as new as the assembler. Otherwise the driver compiles PTX when a process loads the kernel, or takes the code from its own cache."""
 deterministic: bool
-"""True if launches give the same bits in every run and with any number of threads, even with atomic additions of floats. Kernels that use the value an atomic operation returns then run on one CPU thread. On GPUs both kinds of kernels raise an error."""
+"""True if launches give the same bits in every run and with any number of threads, even with atomic additions of floats. Kernels that use the value an atomic operation returns then run thread by thread, in the order of their indices. On GPUs both kinds of kernels raise an error."""
 enable_backward: bool
 """True if kernels may be differentiated; adjoints are only built on demand."""
 cut_gradients: Any
