@@ -923,9 +923,8 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
             a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; has no effect.
-        block_dim: how many threads a block has, 1 to 1024; 256 if left out. On the CPU it matters to kernels that work
-            in blocks only. If threads of a block share memory or wait for each other, the number of threads must be a
-            multiple of it.
+        block_dim: how many threads a block has, 1 to 1024; 256 if left out. On the CPU only kernels that work in
+            blocks notice. If threads share memory or wait for each other, their number must be a multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays.
         serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
