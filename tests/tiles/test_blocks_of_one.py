@@ -52,6 +52,7 @@ def test_threads_part_where_they_like(device):
     check_rows(block_dim=1, device=device)
 
 
+@pytest.mark.cpu
 def test_in_the_dialect_launches_need_not_ask(dialect):
     check_rows()
 
@@ -61,6 +62,7 @@ def test_python_means_blocks_of_256():
         check_rows()
 
 
+@pytest.mark.cpu
 def test_gradients_of_threads_that_part(dialect):
     last = ROWS - 2
     x, total = wp.array(X, requires_grad=True), wp.zeros(3, dtype=float, requires_grad=True)
@@ -86,6 +88,7 @@ def found_sizes(width, **options):
     return out.numpy()
 
 
+@pytest.mark.cpu
 def test_the_size_of_a_block_counts_where_a_launch_names_it(dialect):
     np.testing.assert_array_equal(found_sizes(5), [1000 + np.arange(5)] * 2)
     np.testing.assert_array_equal(found_sizes(4, block_dim=4), np.full((2, 4), 4006))
