@@ -96,12 +96,18 @@ def test_handles_are_ids() -> None:
     assert out.numpy().tolist() == [[0.0, 1.0, 0.0]]
 
 
+def test_programs_tell_annotations_by_the_name_of_their_type():
+    """The name is observed in warp-lang 1.19; MuJoCo Warp compares it."""
+    assert {type(a).__name__ for a in (wp.array[int], wp.array2d[wp.vec3])} == {"_ArrayAnnotation"}
+
+
 def test_the_shape_of_an_annotation_may_note_names_of_sizes():
     a = wp.array(ndim=2, dtype=float)
     a.shape = ("nworld", "*")
     assert a.shape == ("nworld", "*")
     with pytest.raises(ValueError, match="one entry for each dimension"):
         a.shape = ("nworld",)
+    assert str(a) == repr(a) == "array(shape=('nworld', '*'), dtype=float32, device=cpu)"
 
     @wp.kernel
     def k(x: a):

@@ -611,10 +611,11 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def __repr__(self) -> str:
         if self._element is None:
             return f"array(ndim={self.ndim}, dtype={spell_pattern(open_type(self._open))})"
-        return array_text("array", self._element.name, self.shape, self.device, self._shown)
+        return array_text("array", self._element.name, self.shape, self.size, self.device, self._shown)
 
     def __str__(self) -> str:
-        return repr(self) if self._element is None else str(self._shown())
+        is_annotation = self._element is None or (self.size == 0 and 0 not in self.shape)  # its shape is a note
+        return repr(self) if is_annotation else str(self._shown())
 
     def _shown(self) -> np.ndarray:
         """The elements as numbers, also where NumPy has no such type."""

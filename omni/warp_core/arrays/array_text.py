@@ -11,17 +11,19 @@ _MOST_SHOWN = 60  # numbers; of larger arrays, the first and last three of each 
 _MOST_COPIED = 4096  # elements that are copied from a GPU to be shown
 
 
-def array_text(name: str, dtype: str, shape: tuple[int, ...], device: Any, numbers: Callable[[], np.ndarray]) -> str:
+def array_text(
+    name: str, dtype: str, shape: tuple[Any, ...], size: int, device: Any, numbers: Callable[[], np.ndarray]
+) -> str:
     """Return the text of an array.
 
     Args:
         name: the class.
         dtype: the name of the element type.
-        shape: the extents.
+        shape: the extents, or in annotations what they stand for.
+        size: the number of elements.
         device: where the elements are. Those on a GPU are shown if they are few and no capture is active.
         numbers: returns the elements.
     """
-    size = int(np.prod(shape))
     told = f"dtype={dtype}, device={device}"
     if size == 0 or (device.is_cuda and (size > _MOST_COPIED or device.is_capturing)):
         return f"{name}(shape={shape}, {told})"

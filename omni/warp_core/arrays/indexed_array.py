@@ -284,7 +284,7 @@ class indexedarray(Arithmetic):
         kind = indexed_name(self.ndim)
         if self.data is None:
             return f"{kind}(shape={self.shape}, dtype={name})"
-        return array_text(kind, name, self.shape, self.device, self.numpy)
+        return array_text(kind, name, self.shape, self.size, self.device, self.numpy)
 
     def __str__(self) -> str:
         return repr(self) if self.data is None else str(self.contiguous())

@@ -142,6 +142,9 @@ class ArrayAnnotation(Annotation):
         return self._spelt("array")
 
 
+ArrayAnnotation.__name__ = "_ArrayAnnotation"  # by which programs for warp-lang tell such annotations
+
+
 class TileAnnotation:
     """The type of a tile, for parameters of functions. Its `dtype` and extents may be type variables."""
 
