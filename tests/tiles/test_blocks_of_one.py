@@ -1,6 +1,7 @@
 """Blocks of one thread: nothing differs within them, so that threads may part as they like. NumPy judges.
 
-CPU launches under `wp.config.dialect = "warp-lang"` have such blocks unless they say otherwise, as those of warp-lang.
+A CPU launch under `wp.config.dialect = "warp-lang"` that names no size has such blocks, as those of warp-lang, where
+usual ones cannot run.
 """
 
 from __future__ import annotations
@@ -77,19 +78,27 @@ def test_gradients_of_threads_that_part(dialect):
 
 
 @wp.kernel
-def sizes(out: wp.array2d[int]):
+def sizes(out: wp.array[int]):
+    i = wp.tid()
+    out[i] = wp.block_dim() * 1000 + int(wp.tile_sum(wp.tile(1))[0])
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("options, threads, size", [({}, 512, 256), ({}, 500, 1), ({"block_dim": 4}, 500, 4)])
+def test_blocks_have_one_thread_where_the_launch_does_not_fill_usual_ones(dialect, options, threads, size):
+    out = wp.zeros(threads, dtype=int)
+    wp.launch(sizes, threads, [out], **options)
+    np.testing.assert_array_equal(out.numpy(), size * 1001)
+
+
+@wp.kernel
+def tiled_sizes(out: wp.array2d[int]):
     i, j = wp.tid()
     out[i, j] = wp.block_dim() * 1000 + int(wp.tile_sum(wp.tile(j))[0])
 
 
-def found_sizes(width, **options):
-    out = wp.zeros((2, width), dtype=int)
-    wp.launch(sizes, (2, width), [out], **options)
-    return out.numpy()
-
-
 @pytest.mark.cpu
-def test_the_size_of_a_block_counts_where_a_launch_names_it(dialect):
-    np.testing.assert_array_equal(found_sizes(5), [1000 + np.arange(5)] * 2)
-    np.testing.assert_array_equal(found_sizes(4, block_dim=4), np.full((2, 4), 4006))
-    np.testing.assert_array_equal(found_sizes(256), np.full((2, 256), 256000 + 255 * 128))  # a row is a usual block
+def test_a_launch_whose_rows_are_usual_blocks_is_tiled(dialect):
+    out = wp.zeros((2, 256), dtype=int)
+    wp.launch(tiled_sizes, (2, 256), [out])
+    np.testing.assert_array_equal(out.numpy(), 256000 + 255 * 128)

@@ -13,7 +13,7 @@ from ..devices.device import CPU
 from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import ScalarArrays
 from ..launches.backward_settings import deciding_setting
-from ..launches.launch import block_dim_for
+from ..launches.block_size import block_dim_for
 from . import call_signature
 from .call_signature import Parameter, Signature
 from .foreign_values import check_numbers

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+from weakref import WeakSet
 
-from .. import _native
-from ..devices.device import DeviceLike, get_device
-from ..lang.kernel import Kernel
+from .. import _native, config
+from ..devices.device import Device, DeviceLike, get_device
+from ..lang.errors import CompileError
+from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from .plans import options_for, plan_for, works_in_blocks, works_on_tiles
 
 __all__ = ["get_suggested_block_size"]
 
@@ -43,3 +47,60 @@ def get_suggested_block_size(kernel: Kernel, device: DeviceLike = None) -> tuple
     block_dim = min(DEFAULT_BLOCK_DIM, most)
     threads = _native.cuda.device_attribute(found.ordinal, _THREADS_OF_MULTIPROCESSOR)
     return block_dim, max(1, threads // block_dim) * found.sm_count
+
+
+_PARTING = frozenset(("divergence", "block-range"))  # codes of errors
+_parting: WeakSet[Kernel] = WeakSet()  # kernels whose threads part where a block must stay together
+on_redefinition.append(_parting.clear)
+
+
+def block_dim_for(kernel: Kernel, value: Any, device: Device, dim: Any = None) -> int:
+    """The threads of a block, as the launch says, if that makes a difference."""
+    if device.is_cpu and not works_in_blocks(kernel):
+        return DEFAULT_BLOCK_DIM
+    if value is None:
+        return _usual_blocks(kernel, dim) if device.is_cpu else _bounded(kernel, DEFAULT_BLOCK_DIM)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
+    if not 1 <= value.__index__() <= device.max_block_dim:
+        raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
+    return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
+
+
+def _bounded(kernel: Kernel, block_dim: int) -> int:
+    """The threads of a block on a GPU, within what the kernel says by `launch_bounds`."""
+    most, _ = kernel.options.get("launch_bounds") or (block_dim, 0)
+    if block_dim > most and works_in_blocks(kernel):
+        raise ValueError(
+            f"kernel `{kernel.name}`: block_dim: launch_bounds limits the kernel to {most} threads per "
+            f"block, got {block_dim}: launch with block_dim={most}"
+        )
+    return min(block_dim, most)
+
+
+def _usual_blocks(kernel: Kernel, dim: Any) -> int:
+    """The threads of a block of a CPU launch that does not say. In the dialect of warp-lang, whose blocks have one
+    thread on a CPU, it is one where larger blocks cannot run.
+    """
+    if config.dialect != "warp-lang" or kernel.options.get("tiled") or not works_on_tiles(kernel):
+        return DEFAULT_BLOCK_DIM
+    return DEFAULT_BLOCK_DIM if _stays_together(kernel) and _fills_blocks(kernel, dim) else 1
+
+
+def _stays_together(kernel: Kernel) -> bool:
+    """True if the threads of a block come to all that they do together. Raises CompileError for other mistakes."""
+    if kernel in _parting:
+        return False
+    try:
+        plan_for(kernel, options_for(kernel))
+    except CompileError as why:
+        if not {mistake.code for mistake in why.diagnostics} <= _PARTING:
+            raise
+        _parting.add(kernel)
+    return kernel not in _parting
+
+
+def _fills_blocks(kernel: Kernel, dim: Any) -> bool:
+    """True if the threads of a launch make whole blocks, or need not."""
+    threads = math.prod(dim) if isinstance(dim, (tuple, list)) else dim
+    return not plan_for(kernel, options_for(kernel)).whole_blocks or threads % DEFAULT_BLOCK_DIM == 0

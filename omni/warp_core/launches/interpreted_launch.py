@@ -13,8 +13,9 @@ from ..lang.inference import check_count
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
 from ..late_bound import late
+from .block_size import block_dim_for
 from .host_copies import HostCopies
-from .launch import block_dim_for, dimensions, launch_device
+from .launch import dimensions, launch_device
 from .plan_cuda import shared_array as shared_on_gpu
 from .plans import as_indexed, shared_array, works_in_blocks
 
@@ -24,7 +25,7 @@ class InterpretedLaunch:
 
     def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None, device: Device = CPU):
         self.kernel, self.device = kernel, device
-        self.block_dim = block_dim_for(kernel, block_dim, CPU) if works_in_blocks(kernel) else 0
+        self.block_dim = block_dim_for(kernel, block_dim, CPU, dim) if works_in_blocks(kernel) else 0
         self.set_dim(dim)
         self.set_params(args)
 

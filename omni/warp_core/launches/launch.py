@@ -23,9 +23,10 @@ from ..lang.kernel_options import check_serial
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
 from ..logger import get_logger
+from .block_size import block_dim_for
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
-from .plans import Options, options_for, plan_for, works_in_blocks, works_on_tiles
+from .plans import Options, options_for, plan_for, works_on_tiles
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -109,7 +110,7 @@ def _launch(
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where))
+        late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where, dim))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
@@ -219,7 +220,7 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
             kernel if launch.kernel is instance else launch.kernel, launch.kernel, launch.dim, launch.args, this
         )
 
-    block_dim = block_dim_for(instance, how.block_dim, how.device)
+    block_dim = block_dim_for(instance, how.block_dim, how.device, dim)
     launch = KernelLaunch(
         instance, dim, args, how.device, block_dim, perform, is_recorded=how.on_tape, is_command=how.record_cmd
     )
@@ -233,7 +234,7 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
     if (how.interpret or config.mode == "interpret") and not instance.transform:
         return _interpret(late("interpreted_launch")(instance, dim, args, how.block_dim, how.device), how.record_cmd)
-    options = options_for(instance, how.device, block_dim_for(instance, how.block_dim, how.device))
+    options = options_for(instance, how.device, block_dim_for(instance, how.block_dim, how.device, dim))
     if how.exact:
         plan = plan_for(instance, options._replace(exact=True), args)
     else:
@@ -249,36 +250,6 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
     else:
         remember(kernel, args, plan)
     return plan
-
-
-def block_dim_for(kernel: Kernel, value: Any, device: Device) -> int:
-    """The threads of a block, as the launch says, if that makes a difference."""
-    if device.is_cpu and not works_in_blocks(kernel):
-        return DEFAULT_BLOCK_DIM
-    if value is None:
-        return _bounded(kernel, DEFAULT_BLOCK_DIM) if device.is_cuda else _usual_blocks(kernel)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
-    if not 1 <= value.__index__() <= device.max_block_dim:
-        raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
-    return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
-
-
-def _usual_blocks(kernel: Kernel) -> int:
-    """The threads of a block of a CPU launch that does not say. Those of warp-lang have one."""
-    is_tiled = bool(kernel.options.get("tiled"))
-    return 1 if config.dialect == "warp-lang" and not is_tiled and works_on_tiles(kernel) else DEFAULT_BLOCK_DIM
-
-
-def _bounded(kernel: Kernel, block_dim: int) -> int:
-    """The threads of a block on a GPU, within what the kernel says by `launch_bounds`."""
-    most, _ = kernel.options.get("launch_bounds") or (block_dim, 0)
-    if block_dim > most and works_in_blocks(kernel):
-        raise ValueError(
-            f"kernel `{kernel.name}`: block_dim: launch_bounds limits the kernel to {most} threads per "
-            f"block, got {block_dim}: launch with block_dim={most}"
-        )
-    return min(block_dim, most)
 
 
 def _interpret(launch: Any, record_cmd: bool) -> Any:
