@@ -44,7 +44,7 @@ RANKS = (
     ("algo", "system_report", "types"),
     ("autograd", "viz", "geometry", "sparse", "utils"),
     ("optim.linear",),
-    ("optim",),
+    ("optim", "fem"),
     ("interop", "textures", "volumes"),
     ("jax_experimental",),
     ("usd",),
@@ -77,7 +77,7 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "graphs", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "volumes", "textures", "interop", "usd", "render", "nodes", "studio", "cli.py"),
+        *("fem", "geometry", "volumes", "textures", "interop", "usd", "render", "nodes", "studio", "cli.py"),
     ),
     "pxr": ("usd", "render", "nodes", "studio"),
     "PIL": ("usd", "cli.py"),

@@ -25,12 +25,13 @@ def test_the_index_has_every_public_name():
     listed = set(re.findall(r"\[([\w.]+)\]\(", PAGES["README.md"]))
     modules = {
         f"{module}.{name}"
-        for module in ("autograd", "nodes", "optim", "render", "sparse", "studio", "usd", "utils", "types")
+        for module in ("autograd", "fem", "nodes", "optim", "render", "sparse", "studio", "usd", "utils", "types")
         for name in getattr(wp, module).__all__
     }
     names = {name for name in dir(wp) if not name.startswith("_")}
     namespaces = {
         "autograd",
+        "fem",
         "geometry",
         "jax_experimental",
         "nodes",

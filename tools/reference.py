@@ -139,6 +139,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "sparse": ("wp.sparse", "Matrices of which most blocks are zero; see [sparse.md](../sparse.md).", "wp.sparse"),
     "linear": ("wp.optim.linear", "Iterative solvers of linear systems; see [sparse.md](../sparse.md).",
                "wp.optim.linear"),
+    "fem": ("wp.fem", "Finite elements; see [fem.md](../fem.md).", "wp.fem"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}

@@ -110,7 +110,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = (
-    *("autograd", "config", "geometry", "jax_experimental", "nodes", "optim", "render", "sparse"),
+    *("autograd", "config", "fem", "geometry", "jax_experimental", "nodes", "optim", "render", "sparse"),
     *("studio", "types", "usd", "utils"),
 )
 
@@ -119,7 +119,7 @@ _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-fabricarray fem
+fabricarray
 """
 
 

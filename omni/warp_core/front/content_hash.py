@@ -27,7 +27,8 @@ from ..lang.deep_recursion import with_large_stack
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
-from ..lang.types import Type
+from ..lang.types import Struct, Type
+from ..lang.values.struct_operators import StructOperator, all_supplied
 from ..lang.values.value_classes import to_leaves
 
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
@@ -175,7 +176,9 @@ class _Writer:
         self.parts += [d.name, text]
         if self._positions:
             self.parts += [f"{d.source.filename}:{d.source.first_line}", *d.source.block()]
-        self.parts += [f"{name}: {t!r}" for name, t in d.params]
+        for name, t in d.params:
+            self.parts.append(f"{name}: {t!r}")
+            self._supplied(t)
         for name, value in d.defaults.items():
             self.value(name, value)
         returns = d.func.__annotations__.get("return")
@@ -186,6 +189,13 @@ class _Writer:
         if "static" in names:
             self._statics(d)
         self._captures(d.func, names, extra)
+
+    def _supplied(self, t: Any) -> None:
+        """The functions that a struct type supplies for operators."""
+        if isinstance(t, Struct) and t not in self._seen:
+            self._seen.add(t)
+            for name, f in all_supplied(t):
+                self.value(name, f, ())
 
     def _return_type(self, d: Definition, annotation: Any) -> str:
         try:
@@ -276,6 +286,8 @@ class _Writer:
             self.value(f"{name} = gradient", x.of)
         elif isinstance(x, (Builtin, Intrinsic, Prim)):
             self.parts.append(f"{name} = builtin {x.name}")
+        elif isinstance(x, StructOperator):
+            self.parts.append(f"{name} = operator {x.name}")
         elif isinstance(x, ModuleType):
             self.parts.append(f"{name} = module {x.__name__}")
         else:
@@ -288,6 +300,7 @@ class _Writer:
             self.parts.append(f"{name} = {type(x).__wc_type__!r} {leaves!r}")
         elif t is not None:
             self.parts.append(f"{name} = type {t!r}")
+            self._supplied(t)
         elif isinstance(x, enum.Enum):
             self.value(name, x.value)
         elif isinstance(x, (FunctionType, MethodType)):

@@ -46,6 +46,7 @@ _ADMITS = {
     "length": lambda t: isinstance(t, int),
     "type": lambda t: isinstance(t, Type),
     "any": lambda t: isinstance(t, (Type, int)),
+    "record": lambda t: isinstance(t, types.Struct),
     "constant": lambda t: False,  # bound to compile-time values by the caller, never to a type
 }
 

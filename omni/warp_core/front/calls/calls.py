@@ -25,6 +25,7 @@ from ...lang.prim import Prim
 from ...lang.ref_params import changed
 from ...lang.registry import INTRINSICS, Builtin, Intrinsic, intrinsic
 from ...lang.types import FixedArray, Scalar, Type, element
+from ...lang.values.struct_operators import StructOperator
 from ..context import Context, LoweringError, lowers
 from ..expressions import local_arrays
 from ..limits import check_type
@@ -37,6 +38,7 @@ from ..tiles.tile_views import TAKE_VIEWS, of_expression
 from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, shape_types, spell_front, unflatten
 from .inout_arguments import update, write_back
 from .overload_resolution import Call, Match, adapt_values, choose
+from .struct_calls import call_of, operator_of
 
 if TYPE_CHECKING:
     from ..session import Instance
@@ -105,6 +107,9 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     """Lower a call of anything that can be called."""
     if isinstance(f, Closure):
         return _inline(cx, f, c)
+    called = call_of(f)
+    if called is not None:
+        return _call_function(cx, called, replace(c, args=[f, *c.args], nodes=[func_node, *c.nodes]))
     if not isinstance(f, Static):
         raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node, help=method_help(func_node))
     obj = getattr(f.obj, "__wc_intrinsic__", f.obj)
@@ -118,6 +123,8 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
         return _primitive(cx, obj, c)
     if isinstance(obj, Function):
         return _call_function(cx, obj, c)
+    if isinstance(obj, StructOperator):
+        return _call_function(cx, operator_of(cx, obj, c), c)
     if isinstance(obj, GradientOf):
         return GRADIENT[0](cx, obj.of, c)
     try:

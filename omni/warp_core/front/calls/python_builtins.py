@@ -14,7 +14,7 @@ from ..context import Context
 from ..expressions.array_indexing import array_type, extent
 from ..expressions.comparison import any_of
 from ..expressions.operators import binary
-from ..statements.iteration import items_of
+from ..statements.iteration import items_of, starred_items
 from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .calls import Call, count_arguments, handles, loaded, same_type
 
@@ -153,7 +153,7 @@ def _tuple(cx: Context, c: Call) -> Front:
 
 @handles(ast.Starred)
 def _starred(cx: Context, c: Call) -> Front:
-    return TupleValue(items_of(cx, c.args[0], c.node, "`*`"))
+    return TupleValue(starred_items(cx, c.args[0], c.node))
 
 
 def _iterator(f: Any) -> None:

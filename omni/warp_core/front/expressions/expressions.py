@@ -14,7 +14,7 @@ from ...lang.types import BOOL, F32, Array, Struct
 from ..context import Context, Exit, LoweringError, conditions, lowers
 from ..limits import check_items
 from ..merges import conditional
-from ..statements.iteration import comprehension, items_of
+from ..statements.iteration import comprehension, starred_items
 from ..values import (
     POISON,
     Closure,
@@ -44,7 +44,7 @@ def _tuple(cx: Context, node: ast.Tuple | ast.List) -> Front:
     items: list[Any] = []
     for e in node.elts:
         if isinstance(e, ast.Starred):
-            items += items_of(cx, cx.rvalue(e.value), e, "`*`")
+            items += starred_items(cx, cx.rvalue(e.value), e)
         else:
             items.append(cx.rvalue(e))
     check_items(cx, TupleValue(items).size, node)

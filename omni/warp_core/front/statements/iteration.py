@@ -138,6 +138,13 @@ def items_of(cx: Context, x: Front | Items | Span, node: ast.AST, what: str) -> 
     return tuple(found.constants(cx, trips))
 
 
+def starred_items(cx: Context, x: Front, node: ast.AST) -> tuple[Any, ...]:
+    """The items that `*x` stands for; those of a struct are its fields."""
+    if isinstance(x, Value) and isinstance(x.type, Struct) and not array_type(x.type):
+        return tuple(cx.at(node).op("extract", x, attr=i) for i in range(len(x.type.fields)))
+    return items_of(cx, x, node, "`*`")
+
+
 def comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> tuple[Any, ...]:
     """The items of a comprehension; its conditions must be known when the kernel compiles."""
     out: list[Any] = []

@@ -1,0 +1,144 @@
+"""Geometries: cells that are images of a reference cell, and their sides. Start with `Geometry`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..lang.types import F32, F64, Scalar
+from ..lang.values.type_registry import wc_type
+from .reference_cells import Element, ReferenceCell, reference_cell
+
+
+class SideTable(NamedTuple):
+    """The sides of the cells of a geometry: of each, the first cell that has it, and the other one (-1: none)."""
+
+    cells: np.ndarray
+    facets: np.ndarray  # which side of the first cell
+    others: np.ndarray
+
+    @property
+    def is_boundary(self) -> np.ndarray:
+        """True where a side has one cell alone."""
+        return self.others < 0
+
+
+def scalar_of(scalar_type: Any) -> Scalar:
+    """The number type of a geometry. Raises TypeError unless it is float32 or float64."""
+    t = wc_type(scalar_type)
+    if t not in (F32, F64):
+        raise TypeError(f"scalar_type: expected wp.float32 or wp.float64, got {getattr(scalar_type, '__name__', t)}")
+    assert isinstance(t, Scalar)
+    return t
+
+
+class Geometry:
+    """Cells of one kind in the plane or in space.
+
+    Attributes:
+        dimension: Number of coordinates of positions.
+        cell_dimension: Number of coordinates inside a cell.
+        scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+    """
+
+    kind: Element
+    dimension: int
+    scalar: Scalar
+    scalar_type: Any
+    device: Any
+
+    @property
+    def cell(self) -> ReferenceCell:
+        """The reference cell."""
+        return reference_cell(self.kind)
+
+    @property
+    def cell_dimension(self) -> int:
+        """Number of coordinates inside a cell."""
+        return self.cell.dimension
+
+    @property
+    def name(self) -> str:
+        """The name of the class and the types of numbers."""
+        return type(self).__name__
+
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return len(self.cell_vertices)
+
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        raise NotImplementedError
+
+    def side_count(self) -> int:
+        """Number of sides: edges in the plane, faces in space."""
+        return len(self.sides.cells)
+
+    def boundary_side_count(self) -> int:
+        """Number of sides that belong to one cell alone."""
+        return int(self.sides.is_boundary.sum())
+
+    @cached_property
+    def known(self) -> dict[Any, dict[Any, Any]]:
+        """What was found out for whole domains of the geometry, by their class."""
+        return {}
+
+    @cached_property
+    def cell_vertices(self) -> np.ndarray:
+        """The vertices of each cell."""
+        raise NotImplementedError
+
+    @cached_property
+    def sides(self) -> SideTable:
+        """The sides of the cells, in the order of the first cell that has each.
+
+        Raises:
+            ValueError: More than two cells share a side.
+        """
+        corners = [list(f.vertices) for f in self.cell.facets]
+        listed = np.sort(self.cell_vertices[:, corners], axis=2)
+        cells, facets = (a.ravel() for a in np.indices(listed.shape[:2]))
+        first, groups, counts = grouped(listed.reshape(len(cells), -1))
+        if (counts > 2).any() and self.cell_dimension == self.dimension:
+            at = listed.reshape(len(cells), -1)[first[counts > 2][0]].tolist()
+            raise ValueError(f"{self.name}: more than two cells share the side of the vertices {at}")
+        last = np.empty(len(first), dtype=np.int64)
+        last[groups] = np.arange(len(groups))
+        others = np.where(counts > 1, cells[last], -1)
+        return SideTable(cells[first].astype(np.int32), facets[first].astype(np.int32), others.astype(np.int32))
+
+    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int] | None:
+        """The nodes of cells in the order of a lattice with so many steps in a cell, and how many there are; None for
+        geometries without lattices.
+        """
+        return None
+
+    @property
+    def vertex_positions(self) -> np.ndarray:
+        """The positions of vertices, on the host."""
+        raise NotImplementedError
+
+    def positions_at(self, points: np.ndarray) -> np.ndarray:
+        """The positions of points of each cell, on the host: cells x points x coordinates."""
+        weights = self.cell.vertex_weights(points)
+        return np.einsum("pv,cvd->cpd", weights, self.vertex_positions[self.cell_vertices])
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the geometry to sample it at some coordinates inside of cells, one row each."""
+        raise NotImplementedError
+
+
+def grouped(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Equal rows as groups in the order of their first rows: the first row of each, the group of each row, and how
+    many rows each group has.
+    """
+    packed = rows[:, 0].astype(np.int64)
+    for column in rows.T[1:]:  # a number for each prefix of a row, so that two columns at a time fit into 64 bits
+        packed = np.unique(packed, return_inverse=True)[1].ravel() * (int(column.max()) + 2) + column + 1
+    _, first, groups, counts = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[groups.ravel()], counts[order]

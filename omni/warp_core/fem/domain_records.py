@@ -1,0 +1,166 @@
+"""Records of domains in kernels: from an element and a point of it to the sample there.
+
+A side is sampled in its first cell: the row of tables is that of the point on the side of the cell that it is. Start
+with `sample_in_cell`.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from functools import cache
+from typing import Any
+
+from .. import abs, cross, determinant, inverse, length, normalize, sqrt, transpose
+from ..arrays.array import array
+from ..lang.kernel import func
+from ..lang.types import Scalar
+from ..lang.values.scalars import int32
+from ..lang.values.struct_operators import CALL
+from .kernel_records import jacobian_at, position_at, record, sample_record, scalar_class, vector_type
+
+
+@func
+def position_of(domain: Any, s: Any):
+    """The position of a sample."""
+    return position_at(domain.geometry, s.cell, s.row, domain.cell_coords[s.row])
+
+
+@func
+def jacobian_of(domain: Any, s: Any):
+    """The derivative of positions by coordinates of the cell."""
+    return jacobian_at(domain.geometry, s.cell, s.row)
+
+
+@func
+def measure_of(domain: Any, s: Any):
+    """The size that weights are parts of."""
+    return s.measure
+
+
+@func
+def normal_of_surface(domain: Any, s: Any):
+    """The normal of a surface in space."""
+    j = jacobian_at(domain.geometry, s.cell, s.row)
+    return normalize(cross(transpose(j)[0], transpose(j)[1]))
+
+
+@func
+def normal_of_side(domain: Any, s: Any):
+    """The outward normal of a side."""
+    return normalize(transpose(s.inverse) * domain.normals[s.row])
+
+
+@func
+def inverse_of_square(j: Any):
+    """The inverse of a derivative."""
+    return inverse(j)
+
+
+@func
+def inverse_of_surface(j: Any):
+    """The inverse of the derivative of a surface: of vectors in it."""
+    t = transpose(j)
+    return inverse(t * j) * t
+
+
+@func
+def size_of_square(j: Any):
+    """How much larger a cell is than its reference cell."""
+    return abs(determinant(j))
+
+
+@func
+def size_of_surface(j: Any):
+    """How much larger a cell in a surface is than its reference cell."""
+    return sqrt(determinant(transpose(j) * j))
+
+
+@func
+def length_of_edge(j: Any, first: Any, last: Any):
+    """How much longer an edge is than that of the reference cell."""
+    return length(j * first)
+
+
+@func
+def area_of_face(j: Any, first: Any, last: Any):
+    """How much larger a face is than that of the reference cell."""
+    return length(cross(j * first, j * last))
+
+
+def _common(geometry: Any, scalar: Scalar) -> dict[str, Any]:
+    coords = array(dtype=vector_type(3, scalar))
+    return {
+        "geometry": geometry,
+        "elements": array(dtype=int32),  # numbers of elements in the geometry; empty: all of them
+        "coords": coords,  # of points in elements
+        "cell_coords": coords,  # of points in cells: facet x point
+        "weights": array(dtype=scalar_class(scalar)),
+        "volume": scalar_class(scalar),  # of the reference cell of elements
+    }
+
+
+_SUPPLIES = {
+    CALL: position_of,
+    "position": position_of,
+    "deformation_gradient": jacobian_of,
+    "measure": measure_of,
+}
+
+
+@cache
+def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """What kernels need to sample cells of a geometry, whose record is of the class `geometry`."""
+    made = sample_record(scalar, cell_dimension, dimension)
+    is_surface = cell_dimension < dimension
+    inverse_of = inverse_of_surface if is_surface else inverse_of_square
+    size_of = size_of_surface if is_surface else size_of_square
+
+    @func
+    def sample(domain: Any, element: int, point: int):
+        index = element
+        if domain.elements.shape[0] > 0:
+            index = domain.elements[element]
+        j = jacobian_at(domain.geometry, index, point)
+        s = made()
+        s.element_index, s.element_coords = index, domain.coords[point]
+        s.qp_index, s.qp_weight = element * domain.weights.shape[0] + point, domain.weights[point]
+        s.cell, s.row = index, point
+        s.measure, s.inverse = domain.volume * size_of(j), inverse_of(j)
+        return s
+
+    supplies, refuses = _SUPPLIES | {"sample": sample}, {}
+    if is_surface:
+        supplies["normal"] = normal_of_surface
+    else:
+        refuses["normal"] = "cells have no normal: integrate over fem.BoundarySides(geometry), or over a surface"
+    name = f"CellsOf{geometry.__name__}"
+    return record(name, _common(geometry, scalar), supplies, refuses)
+
+
+@cache
+def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """What kernels need to sample sides of a geometry, whose record is of the class `geometry`."""
+    made = sample_record(scalar, cell_dimension, dimension)
+    inverse_of = inverse_of_surface if cell_dimension < dimension else inverse_of_square
+    size_of = area_of_face if cell_dimension == 3 else length_of_edge
+
+    @func
+    def sample(domain: Any, element: int, point: int):
+        index, cell = element, domain.cells[element]
+        if domain.elements.shape[0] > 0:
+            index = domain.elements[element]
+        row = domain.facets[element] * domain.weights.shape[0] + point
+        j = jacobian_at(domain.geometry, cell, row)
+        s = made()
+        s.element_index, s.element_coords = index, domain.coords[point]
+        s.qp_index, s.qp_weight = element * domain.weights.shape[0] + point, domain.weights[point]
+        s.cell, s.row = cell, row
+        s.measure = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
+        s.inverse = inverse_of(j)
+        return s
+
+    axes = array(dtype=vector_type(cell_dimension, scalar))
+    tables = {"cells": array(dtype=int32), "facets": array(dtype=int32)}  # of each element
+    tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
+    supplies = _SUPPLIES | {"sample": sample, "normal": normal_of_side}
+    return record(f"SidesOf{geometry.__name__}", _common(geometry, scalar) | tables, supplies)

@@ -1,0 +1,257 @@
+"""Domains: the elements that a form is integrated over. Cells of a geometry, its sides, or some of either.
+
+Start with `GeometryDomain`. In kernels a domain is a record (domain_records.py), made for points inside of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import array
+from ..lang.types import BOOL, I32
+from ..lang.values.scalars import int32
+from ..lang.values.type_registry import wc_type
+from .cell_geometry import Geometry
+from .domain_records import cells_record, sides_record
+from .kernel_records import vector_type
+from .reference_cells import Element, reference_cell
+
+__all__ = ["BoundarySides", "Cells", "GeometryDomain", "Sides", "Subdomain"]
+
+
+class GeometryDomain:
+    """Elements of a geometry.
+
+    Args:
+        geometry: The geometry.
+
+    Attributes:
+        geometry: The geometry.
+        element_indices: Which elements of the geometry; None for all of them.
+    """
+
+    is_sides = False
+    element_indices: np.ndarray | None = None
+    _known: dict[Any, Any]  # what a part of a domain remembers
+
+    def __init__(self, geometry: Geometry):
+        if not isinstance(geometry, Geometry):
+            raise TypeError(f"{type(self).__name__}: expected a geometry, got {type(geometry).__name__}")
+        self.geometry = geometry
+        self._is_whole = True
+
+    def remember(self, key: Any, find: Callable[[], Any]) -> Any:
+        """Return what `find` returned the first time for a key. Whole domains of a geometry share what they know."""
+        known = self.geometry.known.setdefault(type(self), {}) if self._is_whole else self._known
+        if key not in known:
+            known[key] = find()
+        return known[key]
+
+    @property
+    def name(self) -> str:
+        """The name of the class and of the geometry."""
+        return f"{self.geometry.name}_{type(self).__name__}"
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates inside an element."""
+        return self.geometry.cell_dimension - self.is_sides
+
+    @property
+    def kind(self) -> Element:
+        """The kind of elements."""
+        return self.geometry.cell.facets[0].kind if self.is_sides else self.geometry.kind
+
+    @property
+    def reference_element(self) -> Any:
+        """The reference cell of elements."""
+        return reference_cell(self.kind)
+
+    def element_count(self) -> int:
+        """Number of elements."""
+        return self.geometry_element_count() if self.element_indices is None else len(self.element_indices)
+
+    def geometry_element_count(self) -> int:
+        """Number of elements of this kind in the whole geometry."""
+        return self.geometry.cell_count()
+
+    @cached_property
+    def element_cells(self) -> np.ndarray:
+        """The cell of each element."""
+        every = np.arange(self.geometry.cell_count(), dtype=np.int32)
+        return every if self.element_indices is None else every[self.element_indices]
+
+    @cached_property
+    def element_facets(self) -> np.ndarray:
+        """Which side of its cell each element is; 0 for cells."""
+        return np.zeros(self.element_count(), dtype=np.int32)
+
+    @cached_property
+    def kernel_elements(self) -> array:
+        """The elements as kernels read them; empty where they are all."""
+        picked = np.empty(0, dtype=np.int32) if self.element_indices is None else self.element_indices
+        return array(picked.astype(np.int32), dtype=int32, device=self.geometry.device)
+
+    def cell_points(self, points: np.ndarray) -> np.ndarray:
+        """Points of elements as points of cells: for each way to lie in a cell, all points."""
+        return points
+
+    def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
+        """What kernels need of the domain to sample it at points of each element."""
+        g = self.geometry
+        inner = self.cell_points(points)
+        kind = cells_record(_type_of(g.record(inner)), g.scalar, g.cell_dimension, g.dimension)
+        return kind(**self._common(points, inner, weights), volume=g.cell.volume)
+
+    def _common(self, points: np.ndarray, inner: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+        g = self.geometry
+        coords = [np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in (points, inner)]
+        kind, where = vector_type(3, g.scalar), g.device
+        return {
+            "geometry": g.record(inner),
+            "elements": self.kernel_elements,
+            "coords": array(coords[0], dtype=kind, device=where),
+            "cell_coords": array(coords[1], dtype=kind, device=where),
+            "weights": array(weights, dtype=g.scalar_type, device=where),
+        }
+
+
+def _type_of(record: Any) -> Any:
+    return type(record)
+
+
+class Cells(GeometryDomain):
+    """All cells of a geometry.
+
+    Args:
+        geometry: The geometry.
+
+    >>> wp.fem.Cells(wp.fem.Grid2D(res=(4, 2))).element_count()
+    8
+    """
+
+
+class Sides(GeometryDomain):
+    """All sides of a geometry: edges in the plane, faces in space. Fields are evaluated in the first cell of a side.
+
+    Args:
+        geometry: The geometry.
+
+    >>> wp.fem.Sides(wp.fem.Grid2D(res=(4, 2))).element_count()
+    22
+    """
+
+    is_sides = True
+
+    def geometry_element_count(self) -> int:
+        """Number of sides of the whole geometry."""
+        return self.geometry.side_count()
+
+    @cached_property
+    def element_cells(self) -> np.ndarray:
+        """The first cell of each side."""
+        return self._of_elements(self.geometry.sides.cells)
+
+    @cached_property
+    def element_facets(self) -> np.ndarray:
+        """Which side of its first cell each one is."""
+        return self._of_elements(self.geometry.sides.facets)
+
+    def _of_elements(self, table: np.ndarray) -> np.ndarray:
+        return table if self.element_indices is None else table[self.element_indices]
+
+    @cached_property
+    def _kernel_tables(self) -> tuple[array, array]:
+        tables = self.element_cells, self.element_facets
+        return tuple(array(t, dtype=int32, device=self.geometry.device) for t in tables)  # type: ignore[return-value]
+
+    def cell_points(self, points: np.ndarray) -> np.ndarray:
+        """Points of sides as points of cells."""
+        return np.concatenate([f.origin + points @ f.tangents for f in self.geometry.cell.facets])
+
+    def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
+        """What kernels need of the sides."""
+        g = self.geometry
+        inner = self.cell_points(points)
+        kind = sides_record(_type_of(g.record(inner)), g.scalar, g.cell_dimension, g.dimension)
+        kind_of_axis, facets = vector_type(g.cell_dimension, g.scalar), g.cell.facets
+        columns = zip(*((f.tangents[0], f.tangents[-1], f.normal) for f in facets))
+        tables = [np.repeat(np.array(column), len(points), axis=0) for column in columns]
+        made = [array(t, dtype=kind_of_axis, device=g.device) for t in tables]
+        cells, numbers = self._kernel_tables
+        return kind(
+            **self._common(points, inner, weights),
+            volume=self.reference_element.volume,
+            cells=cells,
+            facets=numbers,
+            first_axes=made[0],
+            last_axes=made[1],
+            normals=made[2],
+        )
+
+
+class BoundarySides(Sides):
+    """The sides of a geometry that belong to one cell alone.
+
+    Args:
+        geometry: The geometry.
+
+    >>> wp.fem.BoundarySides(wp.fem.Grid2D(res=(4, 2))).element_count()
+    12
+    """
+
+    @cached_property
+    def element_indices(self) -> np.ndarray:  # type: ignore[override]
+        """Which sides of the geometry."""
+        return np.flatnonzero(self.geometry.sides.is_boundary).astype(np.int32)
+
+
+def Subdomain(
+    domain: GeometryDomain,
+    element_mask: array | None = None,
+    element_indices: array | None = None,
+    temporary_store: Any = None,
+) -> GeometryDomain:
+    """Return some elements of a domain, as a domain.
+
+    Args:
+        domain: The domain.
+        element_mask: An integer or bool for each element of the domain; those of 0 are left out.
+        element_indices: Which elements of the geometry; in place of a mask.
+        temporary_store: Without effect.
+
+    Raises:
+        ValueError: Both or neither of the two, or one that does not fit the domain.
+
+    >>> cells = wp.fem.Cells(wp.fem.Grid2D(res=(2, 2)))
+    >>> wp.fem.Subdomain(cells, element_indices=wp.array([0, 3], dtype=int)).element_count()
+    2
+    """
+    if (element_mask is None) == (element_indices is None):
+        raise ValueError("Subdomain: give either element_mask or element_indices")
+    every = domain.element_indices
+    if every is None:
+        every = np.arange(domain.geometry_element_count(), dtype=np.int32)
+    if element_indices is not None:
+        picked = _integers("element_indices", element_indices).numpy()
+        if not np.isin(picked, every).all():
+            raise ValueError(f"Subdomain: element {int(picked[~np.isin(picked, every)][0])} is not in {domain.name}")
+    else:
+        mask = _integers("element_mask", element_mask).numpy()
+        if len(mask) != len(every):
+            raise ValueError(f"Subdomain: element_mask has {len(mask)} elements, {domain.name} has {len(every)}")
+        picked = every[mask != 0]
+    made = object.__new__(Sides if domain.is_sides else Cells)
+    made.geometry, made.element_indices = domain.geometry, picked.astype(np.int32)
+    made._is_whole, made._known = False, {}
+    return made
+
+
+def _integers(name: str, given: Any) -> array:
+    if not (isinstance(given, array) and given.ndim == 1 and wc_type(given.dtype) in (I32, BOOL)):
+        raise TypeError(f"Subdomain: {name}: expected an array of int32, got {type(given).__name__}")
+    return given

@@ -1,0 +1,168 @@
+"""Fields: functions of a space. Discrete ones have values at nodes; test and trial fields stand for all functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays.array import array
+from ..arrays.factories import zeros
+from ..lang.values.type_registry import wc_type
+from .domains import Cells, GeometryDomain
+
+if TYPE_CHECKING:
+    from .spaces import FunctionSpace
+
+__all__ = ["DiscreteField", "TestField", "TrialField", "make_discrete_field", "make_test", "make_trial"]
+
+
+class FieldLike:
+    """A field of a space: what the parameters of integrands annotated with `fem.Field` take.
+
+    Attributes:
+        space: The space.
+    """
+
+    space: FunctionSpace
+
+    @property
+    def geometry(self) -> Any:
+        """The geometry of the space."""
+        return self.space.geometry
+
+    @property
+    def dtype(self) -> Any:
+        """The type of values."""
+        return self.space.dtype
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomials."""
+        return self.space.degree
+
+
+class DiscreteField(FieldLike):
+    """A function of a space, given by its values at nodes.
+
+    Args:
+        space: The space.
+
+    >>> field = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2))).make_field()
+    >>> field.dof_values.shape
+    (9,)
+    """
+
+    def __init__(self, space: FunctionSpace):
+        self.space = space
+        self._dofs = zeros(space.node_count(), dtype=space.dtype, device=space.geometry.device)
+
+    @property
+    def dof_values(self) -> array:
+        """The values at nodes. Others are assigned as an array, or as anything that makes one of the same size."""
+        return self._dofs
+
+    @dof_values.setter
+    def dof_values(self, values: Any) -> None:
+        if not isinstance(values, array):
+            values = array(np.asarray(values), dtype=self.dtype, device=self.geometry.device)
+        wanted = self.space.node_count()
+        if wc_type(values.dtype) is not self.space.type or values.shape != (wanted,):
+            raise ValueError(
+                f"dof_values: expected {wanted} values of {self.dtype.__name__}, got {values.dtype.__name__} with the "
+                f"shape {tuple(values.shape)}"
+            )
+        self._dofs = values
+
+    def trace(self) -> DiscreteField:
+        """Return the field on sides, which is the field itself."""
+        return self
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the field at points of cells."""
+        return self.space.field_record(self._dofs, points)
+
+
+class BasisField(FieldLike):
+    """A field that stands for all functions of a space, and the domain where a form is integrated with it."""
+
+    def __init__(self, space: FunctionSpace, domain: GeometryDomain | None):
+        domain = domain if domain is not None else Cells(space.geometry)
+        if domain.geometry is not space.geometry:
+            raise ValueError("the space and the domain belong to two geometries; make both of the same")
+        self.space, self.domain = space, domain
+
+
+class TestField(BasisField):
+    """A test field: an integral with it is an array with a number for each node and component."""
+
+    __test__ = False  # not a class of tests
+
+
+class TrialField(BasisField):
+    """A trial field: an integral with it and with a test field is a matrix."""
+
+
+def make_discrete_field(space: FunctionSpace, space_partition: Any = None) -> DiscreteField:
+    """Return a discrete field, zero everywhere.
+
+    Args:
+        space: The space.
+        space_partition: None; partitions are refused.
+
+    >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)))
+    >>> wp.fem.make_discrete_field(space).dof_values.size
+    9
+    """
+    _refuse_parts(space_partition=space_partition)
+    return DiscreteField(space)
+
+
+def make_test(
+    space: FunctionSpace,
+    space_restriction: Any = None,
+    space_partition: Any = None,
+    domain: GeometryDomain | None = None,
+    device: Any = None,
+) -> TestField:
+    """Return a test field.
+
+    Args:
+        space: The space.
+        space_restriction: None; restrictions are refused.
+        space_partition: None; partitions are refused.
+        domain: Where forms are integrated with it; all cells if left out.
+        device: Without effect: fields are where their geometry is.
+
+    >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)))
+    >>> wp.fem.make_test(space).domain.element_count()
+    4
+    """
+    _refuse_parts(space_restriction=space_restriction, space_partition=space_partition)
+    return TestField(space, domain)
+
+
+def make_trial(
+    space: FunctionSpace,
+    space_restriction: Any = None,
+    space_partition: Any = None,
+    domain: GeometryDomain | None = None,
+) -> TrialField:
+    """Return a trial field. Arguments are those of `make_test`.
+
+    >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)))
+    >>> wp.fem.make_trial(space).space is space
+    True
+    """
+    _refuse_parts(space_restriction=space_restriction, space_partition=space_partition)
+    return TrialField(space, domain)
+
+
+def _refuse_parts(**given: Any) -> None:
+    """Raise NotImplementedError for an argument that is not None."""
+    for name, value in given.items():
+        if value is not None:
+            what = "restrictions" if name == "space_restriction" else "partitions"
+            raise NotImplementedError(
+                f"{name}: wp.fem has no {what} of spaces yet; leave it out, and give domain=fem.Subdomain(...)"
+            )

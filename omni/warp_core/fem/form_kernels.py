@@ -1,0 +1,106 @@
+"""Kernels of forms, one for each integrand and kind of form: a thread is an element, or a node of an element.
+
+A thread of a matrix is an element and a test node. It adds up a row of the element's matrix in memory of its own, so
+that the test function is computed once for each point. Threads next to each other are elements, and write next to each
+other. Start with `matrix_kernel`.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from functools import cache
+from typing import Any
+
+from .. import tid, vec2i, zeros
+from ..arrays.array import array, array3d
+from ..lang.kernel import Kernel, kernel
+from .integrands import Integrand
+from .kernel_records import basis_at, sample_at
+
+
+@cache
+def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> Kernel:
+    """The kernel that integrates over each element."""
+
+    @kernel
+    def integrate_elements(domain: Any, points: int, rest: Any, out: array(dtype=Any)):
+        element = tid()
+        total = number(0.0)
+        for q in range(points):
+            s = sample_at(domain, element, q)
+            given = (s, domain, 0, 0, *rest)
+            total += number(s.qp_weight * s.measure * integrand(*[given[i] for i in picks]))
+        out[element] = total
+
+    return integrate_elements
+
+
+@cache
+def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, components: int) -> Kernel:
+    """The kernel that integrates over each element for each test function: node of a cell x element x component."""
+
+    @kernel
+    def integrate_tests(domain: Any, points: int, test: Any, rest: Any, out: array3d(dtype=Any)):
+        i, element = tid()
+        sums = zeros(components, dtype=number)
+        for q in range(points):
+            s = sample_at(domain, element, q)
+            for c in range(components):
+                s.test_dof = vec2i(i, c)
+                v = basis_at(test, s, i, c)
+                given = (s, domain, v, 0, *rest)
+                sums[c] += number(s.qp_weight * s.measure * integrand(*[given[k] for k in picks]))
+        for c in range(components):
+            out[i, element, c] = out.dtype(sums[c])
+
+    return integrate_tests
+
+
+@cache
+def matrix_kernel(
+    integrand: Integrand, picks: tuple[int, ...], number: Any, rows: int, columns: int, trials: int
+) -> Kernel:
+    """The kernel that integrates over each element for each pair of a test and a trial function.
+
+    Args:
+        integrand: The integrand.
+        picks: Which of the given things each of its parameters is.
+        number: The type of sums.
+        rows: Components of the test field.
+        columns: Components of the trial field.
+        trials: Trial nodes of a cell.
+    """
+
+    @kernel
+    def integrate_pairs(domain: Any, points: int, test: Any, trial: Any, rest: Any, out: array3d(dtype=Any)):
+        i, element = tid()
+        sums = zeros(trials * rows * columns, dtype=number)
+        for q in range(points):
+            s = sample_at(domain, element, q)
+            weight = s.qp_weight * s.measure
+            for r in range(rows):
+                s.test_dof = vec2i(i, r)
+                v = basis_at(test, s, i, r)
+                for j in range(trials):
+                    for c in range(columns):
+                        s.trial_dof = vec2i(j, c)
+                        given = (s, domain, v, basis_at(trial, s, j, c), *rest)
+                        found = integrand(*[given[k] for k in picks])
+                        sums[(j * rows + r) * columns + c] += number(weight * found)
+        elements = out.shape[0] // (trials * test.values.shape[1])
+        for j in range(trials):
+            for r in range(rows):
+                for c in range(columns):
+                    at = (i * trials + j) * elements + element
+                    out[at, r, c] = out.dtype(sums[(j * rows + r) * columns + c])
+
+    return integrate_pairs
+
+
+@kernel
+def put_number(total: array(dtype=Any), add: bool, out: array(dtype=Any)):
+    """Set or add a number."""
+    found = out.dtype(total[0])
+    if add:
+        found += out[0]
+    out[0] = found

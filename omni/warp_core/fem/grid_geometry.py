@@ -1,0 +1,186 @@
+"""Grids of equal boxes: `Grid2D` and `Grid3D`. All cells have the same derivative, so that kernels read no vertices."""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+import itertools
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import diag, vec2, vec2i, vec3, vec3i  # type: ignore[attr-defined]
+from ..devices.device import get_device
+from ..lang.kernel import func
+from ..lang.types import Scalar
+from ..lang.values.scalars import float32
+from .cell_geometry import Geometry, scalar_of
+from .kernel_records import record, scalar_class, vector_type
+from .reference_cells import Element
+
+__all__ = ["Grid2D", "Grid3D"]
+
+
+@func
+def position_2d(g: Any, cell: int, row: int, coords: Any):
+    """The position in a cell of a grid in the plane."""
+    line = cell // g.columns
+    x = coords.dtype(line) + coords[0]
+    y = coords.dtype(cell - line * g.columns) + coords[1]
+    return g.origin + type(g.origin)(x * g.size[0], y * g.size[1])
+
+
+@func
+def position_3d(g: Any, cell: int, row: int, coords: Any):
+    """The position in a cell of a grid in space."""
+    line = cell // g.columns
+    layer = line // g.rows
+    x = coords.dtype(layer) + coords[0]
+    y = coords.dtype(line - layer * g.rows) + coords[1]
+    z = coords.dtype(cell - line * g.columns) + coords[2]
+    return g.origin + type(g.origin)(x * g.size[0], y * g.size[1], z * g.size[2])
+
+
+@func
+def jacobian(g: Any, cell: int, row: int):
+    """The derivative of positions by coordinates, the same in all cells."""
+    return diag(g.size)
+
+
+@cache
+def grid_record(dimension: int, scalar: Scalar) -> Any:
+    """What kernels need of a grid: its origin, the size of cells, and how many there are in a row."""
+    vector = vector_type(dimension, scalar)
+    positions = {2: position_2d, 3: position_3d}[dimension]
+    return record(
+        f"Grid{dimension}D",
+        {"origin": vector, "size": vector, "rows": int, "columns": int},
+        {"position_at": positions, "jacobian_at": jacobian},
+    )
+
+
+class _Grid(Geometry):
+    """A grid of equal boxes. Cells and vertices are numbered along the last axis first."""
+
+    def __init__(self, res: Any, lo: Any, hi: Any, scalar_type: Any, env_count: int):
+        name, n = self.name, self.dimension
+        self.res = tuple(int(r) for r in res)
+        if len(self.res) != n or min(self.res) < 1:
+            raise ValueError(f"{name}: res={list(self.res)}: expected {n} numbers of cells, each 1 or more")
+        if env_count != 1:
+            raise NotImplementedError(f"{name}: wp.fem has no environments yet; make one grid for each, env_count=1")
+        self.scalar, self.device = scalar_of(scalar_type), get_device(None)
+        self.scalar_type = scalar_class(self.scalar)
+        self.bounds_lo = vector_type(n, self.scalar)(*([0.0] * n if lo is None else lo))
+        self.bounds_hi = vector_type(n, self.scalar)(*([1.0] * n if hi is None else hi))
+        if not all(b > a for a, b in zip(self.bounds_lo, self.bounds_hi)):
+            raise ValueError(f"{name}: bounds_hi={list(self.bounds_hi)} must be above bounds_lo={list(self.bounds_lo)}")
+
+    @property
+    def origin(self) -> Any:
+        """The lower corner."""
+        return self.bounds_lo
+
+    @property
+    def extents(self) -> Any:
+        """The distance between the corners, along each axis."""
+        return self.bounds_hi - self.bounds_lo
+
+    @property
+    def cell_size(self) -> Any:
+        """The size of a cell along each axis."""
+        return type(self.bounds_lo)(*(e / r for e, r in zip(self.extents, self.res)))
+
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return int(np.prod(self.res))
+
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return int(np.prod([r + 1 for r in self.res]))
+
+    def lattice(self, steps: int) -> np.ndarray:
+        """The numbers of the points of a lattice with so many steps in a cell: cells x points of a cell, both with the
+        last axis first.
+        """
+        n = self.dimension
+        cells = np.indices(self.res).reshape(n, -1)
+        points = np.array(list(itertools.product(range(steps + 1), repeat=n))).T
+        at = cells[:, :, None] * steps + points[:, None, :]
+        return np.ravel_multi_index(tuple(at), [r * steps + 1 for r in self.res]).astype(np.int32)
+
+    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int]:
+        """The nodes of cells in the order of a lattice, and how many there are."""
+        return self.lattice(steps), int(np.prod([r * steps + 1 for r in self.res]))
+
+    @cached_property
+    def cell_vertices(self) -> np.ndarray:
+        """The vertices of each cell, in the order of the reference cell."""
+        corners = self.cell.vertices.astype(int)
+        return self.lattice(1)[:, np.ravel_multi_index(tuple(corners.T), [2] * self.dimension)]
+
+    @cached_property
+    def vertex_positions(self) -> np.ndarray:
+        """The positions of vertices, on the host."""
+        axes = [np.linspace(float(a), float(b), r + 1) for a, b, r in zip(self.bounds_lo, self.bounds_hi, self.res)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the grid."""
+        rows = self.res[-2] if self.dimension == 3 else self.res[0]
+        return grid_record(self.dimension, self.scalar)(self.bounds_lo, self.cell_size, rows, self.res[-1])
+
+
+class Grid2D(_Grid):
+    """A grid of equal rectangles in the plane.
+
+    Args:
+        res: Number of cells along x and y.
+        bounds_lo: The lower corner; (0, 0) if left out.
+        bounds_hi: The upper corner; (1, 1) if left out.
+        scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+        env_count: 1; more environments are refused.
+
+    >>> geo = wp.fem.Grid2D(res=(4, 2))
+    >>> geo.cell_count(), geo.vertex_count(), geo.boundary_side_count()
+    (8, 15, 12)
+    """
+
+    kind, dimension = Element.SQUARE, 2
+
+    def __init__(
+        self,
+        res: vec2i,
+        bounds_lo: vec2 | None = None,
+        bounds_hi: vec2 | None = None,
+        scalar_type: type = float32,
+        env_count: int = 1,
+    ):
+        super().__init__(res, bounds_lo, bounds_hi, scalar_type, env_count)
+
+
+class Grid3D(_Grid):
+    """A grid of equal boxes in space.
+
+    Args:
+        res: Number of cells along x, y and z.
+        bounds_lo: The lower corner; the origin if left out.
+        bounds_hi: The upper corner; (1, 1, 1) if left out.
+        scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+        env_count: 1; more environments are refused.
+
+    >>> wp.fem.Grid3D(res=(2, 2, 2)).cell_count()
+    8
+    """
+
+    kind, dimension = Element.CUBE, 3
+
+    def __init__(
+        self,
+        res: vec3i,
+        bounds_lo: vec3 | None = None,
+        bounds_hi: vec3 | None = None,
+        scalar_type: type = float32,
+        env_count: int = 1,
+    ):
+        super().__init__(res, bounds_lo, bounds_hi, scalar_type, env_count)

@@ -1,0 +1,189 @@
+"""Integration of forms: to a number, to an array by a test field, to a matrix by a test and a trial field.
+
+Start with `integrate`. form_kernels.py has what runs in a thread; assembly.py brings its results to nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..algo.reduce import array_sum
+from ..arrays.array import array
+from ..arrays.factories import empty
+from ..lang.types import Scalar
+from ..lang.values.scalars import float64
+from ..lang.values.type_registry import python_type, wc_type
+from ..launches.launch import launch
+from .assembly import add_matrix, add_vector
+from .domains import GeometryDomain
+from .form_kernels import matrix_kernel, put_number, scalar_kernel, vector_kernel
+from .integrands import Arguments, Integrand
+from .quadratures import NodalQuadrature, Quadrature, RegularQuadrature
+
+__all__ = ["integrate"]
+
+_ASSEMBLIES = (None, "generic", "dispatch", "nodal")
+
+
+def integrate(
+    integrand: Integrand,
+    domain: GeometryDomain | None = None,
+    quadrature: Quadrature | None = None,
+    fields: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+    accumulate_dtype: Any = float64,
+    output_dtype: Any = None,
+    output: Any = None,
+    device: Any = None,
+    temporary_store: Any = None,
+    kernel_options: Mapping[str, Any] | None = None,
+    assembly: str | None = None,
+    add: bool = False,
+    bsr_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Integrate a form over a domain.
+
+    Args:
+        integrand: The form: a function decorated with `@fem.integrand`.
+        domain: The domain; that of the quadrature or of the test field if left out.
+        quadrature: At which points; one that is exact for the product of all fields if left out.
+        fields: Fields by the names of the integrand's parameters. At most one is a test field, and one a trial field.
+        values: Other arguments, by the names of parameters.
+        accumulate_dtype: The type of sums over the points of an element.
+        output_dtype: The type of numbers of the result; that of the geometry's numbers if left out.
+        output: The array or matrix for the result.
+        device: Without effect: all runs where the geometry is.
+        temporary_store: Without effect.
+        kernel_options: Without effect.
+        assembly: "nodal" takes the nodes of the test field as points, and assumes that a matrix has numbers on its
+            diagonal only. The others mean the same here: None, "generic", "dispatch".
+        add: Whether the result is added to what `output` has.
+        bsr_options: For matrices: `prune_numerical_zeros` says whether blocks of zeros are left out, which is the rule
+            on sides.
+
+    Returns:
+        A number without a test field, an array with one, a `BsrMatrix` with a trial field besides.
+
+    Raises:
+        ValueError: Fields, values or the domain do not fit the integrand.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def mass(s: fem.Sample, u: fem.Field, v: fem.Field):
+    ...     return u(s) * v(s)
+    >>> space = fem.make_polynomial_space(fem.Grid2D(res=(2, 2)))
+    >>> fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}
+    >>> fem.integrate(mass, fields=fields).shape
+    (9, 9)
+    """
+    given = Arguments(integrand, fields, values)
+    if assembly not in _ASSEMBLIES:
+        raise ValueError(f"assembly={assembly!r}: expected one of {', '.join(map(repr, _ASSEMBLIES))}")
+    if given.trial is not None and given.test is None:
+        raise ValueError(f"integrand `{integrand.name}`: a form with a trial field needs a test field, too")
+    points = _quadrature(given, domain, quadrature, assembly)
+    number = python_type(wc_type(accumulate_dtype))
+    out_type = python_type(wc_type(output_dtype)) if output_dtype is not None else None
+    if given.test is None:
+        return _number(given, points, number, output, add)
+    if out_type is None:
+        scalar = getattr(output, "scalar_type", None) or given.test.geometry.scalar_type
+        out_type = scalar if not isinstance(output, array) else python_type(_scalar(output))
+    if given.trial is None:
+        return add_vector(given.test.space, points, _vector(given, points, number, out_type), output, add)
+    triplets = _matrix(given, points, number, out_type)
+    options = {"is_diagonal": assembly == "nodal", "add": add, **(bsr_options or {})}
+    return add_matrix(given.test.space, given.trial.space, points, triplets, output, **options)
+
+
+def _scalar(output: array) -> Any:
+    t: Any = wc_type(output.dtype)
+    return getattr(t, "scalar", t)
+
+
+def _quadrature(
+    given: Arguments, domain: GeometryDomain | None, quadrature: Quadrature | None, assembly: str | None
+) -> Quadrature:
+    """The quadrature of an integral."""
+    name = given.integrand.name
+    if quadrature is not None:
+        if domain is not None and domain is not quadrature.domain:
+            raise ValueError(f"integrand `{name}`: give a quadrature or a domain; a quadrature has its own domain")
+        found = quadrature
+    else:
+        where = domain or given.domain
+        if where is None:
+            raise ValueError(f"integrand `{name}`: give domain=fem.Cells(geometry), or a quadrature")
+        if assembly == "nodal":
+            if given.test is None:
+                raise ValueError(f'integrand `{name}`: assembly="nodal" needs a test field')
+            found = NodalQuadrature(where, given.test.space)
+        else:
+            found = _regular(where, given.degree)
+    geometry = given.geometry()
+    if geometry is not None and geometry is not found.domain.geometry:
+        raise ValueError(f"integrand `{name}`: its fields belong to another geometry than the domain")
+    return found
+
+
+def _regular(domain: GeometryDomain, order: int) -> RegularQuadrature:
+    """The quadrature of an order, made once for a domain."""
+    return domain.remember(("quadrature", order), lambda: RegularQuadrature(domain, order))
+
+
+def _number(given: Arguments, points: Quadrature, number: Any, output: Any, add: bool) -> Any:
+    """The integral of a form without test field."""
+    domain, where = points.domain, points.domain.geometry.device
+    sums = empty(domain.element_count(), dtype=number, device=where, requires_grad=_follows(given))
+    kernel = scalar_kernel(given.integrand, given.picks, number)
+    inputs = [points.record(), len(points.weights), given.record(points.cell_points)]
+    launch(kernel, sums.size, inputs, outputs=[sums], device=where)
+    if output is None:
+        return array_sum(sums)
+    return _put_number(sums, output, add)
+
+
+def _put_number(sums: array, output: Any, add: bool) -> array:
+    """The sum of all elements, in an array of one number."""
+    if not isinstance(output, array) or output.size != 1 or not isinstance(wc_type(output.dtype), Scalar):
+        raise TypeError("output: expected an array of one number for a form without a test field")
+    total = empty(1, dtype=sums.dtype, device=sums.device, requires_grad=sums.requires_grad)
+    array_sum(sums, total)
+    launch(put_number, 1, [total, add], outputs=[output], device=sums.device)
+    return output
+
+
+def _follows(given: Arguments) -> bool:
+    """True if gradients may be asked for: an array among the arguments requires one."""
+    arrays = [f.dof_values for f in given.discrete.values()]
+    arrays += [v for v in given.values.values() if isinstance(v, array)]
+    return any(a.requires_grad for a in arrays)
+
+
+def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
+    """The integrals over each element: node of a cell x element x component."""
+    space, domain = given.test.space, points.domain
+    where, rows = domain.geometry.device, space.component_count
+    shape = (space.basis.shape.count, domain.element_count(), rows)
+    out = empty(shape, dtype=out_type, device=where, requires_grad=_follows(given))
+    kernel = vector_kernel(given.integrand, given.picks, number, rows)
+    inner = points.cell_points
+    inputs = [points.record(), len(points.weights), space.record(inner), given.record(inner)]
+    launch(kernel, shape[:2], inputs, outputs=[out], device=where)
+    return out
+
+
+def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
+    """The integrals over each element: a block for each test node, trial node and element."""
+    test, trial, domain = given.test.space, given.trial.space, points.domain
+    nodes = test.basis.shape.count, trial.basis.shape.count
+    block = test.component_count, trial.component_count
+    count = nodes[0] * nodes[1] * domain.element_count()
+    where = domain.geometry.device
+    out = empty((count, *block), dtype=out_type, device=where, requires_grad=_follows(given))
+    kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
+    inner = points.cell_points
+    inputs = [points.record(), len(points.weights), test.record(inner), trial.record(inner), given.record(inner)]
+    launch(kernel, (nodes[0], domain.element_count()), inputs, outputs=[out], device=where)
+    return out

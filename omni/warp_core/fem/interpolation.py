@@ -1,0 +1,246 @@
+"""Interpolation: what an integrand gives at nodes becomes a field, at points of a quadrature an array.
+
+Start with `interpolate`. A thread is a node, and walks the elements that have it; or it is a point of an element.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import max, min, tid
+from ..arrays.array import array, array1d
+from ..lang.kernel import Kernel, kernel
+from ..lang.values.scalars import int32
+from ..launches.launch import launch
+from .assembly import Places, by_node
+from .domains import Cells, GeometryDomain
+from .fields import DiscreteField, FieldLike
+from .integrands import Arguments, Field, Integrand, Sample, integrand
+from .kernel_records import sample_at
+from .quadratures import NodalQuadrature, Quadrature
+from .spaces import BasisSpace
+
+__all__ = ["interpolate"]
+
+_REDUCTIONS = ("weighted_average", "mean", "sum", "max", "min", "first")
+
+
+@integrand
+def value_at_sample(s: Sample, field: Field):
+    """The value of a field, for interpolating it to another space."""
+    return field(s)  # type: ignore[operator]
+
+
+def interpolate(
+    integrand: Integrand | FieldLike,
+    dest: Any = None,
+    at: Any = None,
+    dest_space: Any = None,
+    dim: int | None = None,
+    fields: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+    reduction: str = "weighted_average",
+    device: Any = None,
+    kernel_options: Mapping[str, Any] | None = None,
+    temporary_store: Any = None,
+    bsr_options: Mapping[str, Any] | None = None,
+    *,
+    quadrature: Quadrature | None = None,
+    domain: GeometryDomain | None = None,
+) -> None:
+    """Evaluate an integrand at nodes or points, and store what it gives.
+
+    Args:
+        integrand: A function decorated with `@fem.integrand`, or a discrete field.
+        dest: A discrete field; an array with an element for each point; or None to run the integrand for what it does.
+        at: A quadrature, or a domain: its nodes if `dest` is a field, else the middle of each element. All cells of a
+            field if left out.
+        dest_space: None; others are refused.
+        dim: None; others are refused.
+        fields: Fields by the names of the integrand's parameters.
+        values: Other arguments, by the names of parameters.
+        reduction: What a node of several elements gets: "weighted_average" (by the sizes of elements), "mean", "sum",
+            "max", "min" or "first". All but "sum" are the same where the integrand is continuous.
+        device: Without effect: all runs where the geometry is.
+        kernel_options: Without effect.
+        temporary_store: Without effect.
+        bsr_options: Without effect.
+        quadrature: `at`, by an older name.
+        domain: `at`, by an older name.
+
+    Raises:
+        ValueError: Fields, values, `dest` or `at` do not fit the integrand.
+        NotImplementedError: For matrices, restrictions, `dest_space` and `dim`.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def height(s: fem.Sample, domain: fem.Domain):
+    ...     return domain(s)[1]
+    >>> field = fem.make_polynomial_space(fem.Grid2D(res=(1, 2))).make_field()
+    >>> fem.interpolate(height, dest=field)
+    >>> field.dof_values.list()
+    [0.0, 0.5, 1.0, 0.0, 0.5, 1.0]
+    """
+    if isinstance(integrand, FieldLike):
+        given = Arguments(value_at_sample, {"field": integrand}, values)
+    else:
+        given = Arguments(integrand, fields, values)
+    where = at if at is not None else quadrature if quadrature is not None else domain
+    _refuse(given, dest, where, dest_space, dim)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"reduction={reduction!r}: expected one of {', '.join(map(repr, _REDUCTIONS))}")
+    if isinstance(dest, DiscreteField) and not isinstance(where, Quadrature):
+        _at_nodes(given, dest, where if where is not None else Cells(dest.geometry), reduction)
+    else:
+        _at_points(given, dest, where)
+
+
+def _refuse(given: Arguments, dest: Any, where: Any, dest_space: Any, dim: Any) -> None:
+    """Raise an error for what does not fit, or is not there."""
+    name = given.integrand.name
+    if given.test is not None or given.trial is not None:
+        raise NotImplementedError(
+            f"integrand `{name}`: wp.fem interpolates no test and trial fields yet; give discrete fields"
+        )
+    for word, value in (("dest_space", dest_space), ("dim", dim)):
+        if value is not None:
+            raise NotImplementedError(f"interpolate: wp.fem has no {word} yet; give dest=field, or at=quadrature")
+    if where is not None and not isinstance(where, (Quadrature, GeometryDomain)):
+        raise NotImplementedError(f"interpolate: at: expected a quadrature or a domain, got {type(where).__name__}")
+    if dest is not None and not isinstance(dest, (DiscreteField, array)):
+        raise NotImplementedError(f"interpolate: dest: expected a field or an array, got {type(dest).__name__}")
+
+
+# -- at points ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> Kernel:
+    """The kernel that evaluates an integrand at the points of elements, and keeps what it gives, or not."""
+    if not keeps:
+
+        @kernel
+        def evaluate_points(domain: Any, points: int, rest: Any):
+            element, q = tid()
+            given = (sample_at(domain, element, q), domain, 0, 0, *rest)
+            integrand(*[given[i] for i in picks])
+
+        return evaluate_points
+
+    @kernel
+    def store_points(domain: Any, points: int, rest: Any, out: array1d(dtype=Any)):
+        element, q = tid()
+        given = (sample_at(domain, element, q), domain, 0, 0, *rest)
+        out[element * points + q] = integrand(*[given[i] for i in picks])
+
+    return store_points
+
+
+def _at_points(given: Arguments, dest: Any, where: Any) -> None:
+    """Evaluate at the points of a quadrature, or in the middle of each element of a domain."""
+    name = given.integrand.name
+    if where is None:
+        raise ValueError(f"integrand `{name}`: say where to evaluate it: at=quadrature, or dest=field")
+    if isinstance(where, GeometryDomain):
+        middle = where.reference_element.vertices.mean(axis=0, keepdims=True)
+        where = Quadrature(where, middle, np.ones(1))
+    if isinstance(dest, DiscreteField):
+        raise ValueError(f"integrand `{name}`: a field has values at nodes; leave out the quadrature, or give an array")
+    count = where.total_point_count()
+    if dest is not None and dest.shape != (count,):
+        raise ValueError(f"integrand `{name}`: dest: expected {count} elements, one for each point, got {dest.shape}")
+    inputs = [where.record(), len(where.weights), given.record(where.cell_points)]
+    shape = where.domain.element_count(), len(where.weights)
+    found = point_kernel(given.integrand, given.picks, dest is not None)
+    launch(found, shape, inputs, outputs=[] if dest is None else [dest], device=where.domain.geometry.device)
+
+
+# -- at nodes -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) -> Kernel:
+    """The kernel that evaluates an integrand at nodes, in each element that has the node."""
+    is_weighted, is_mean, is_first = (reduction == r for r in ("weighted_average", "mean", "first"))
+    is_max, is_min = reduction == "max", reduction == "min"
+
+    @kernel(lanes=1)
+    def store_nodes(
+        nodes: array1d(dtype=int),
+        order: array1d(dtype=int),
+        starts: array1d(dtype=int),
+        elements: int,
+        domain: Any,
+        rest: Any,
+        out: array1d(dtype=Any),
+    ):
+        group = tid()
+        node, start, end = nodes[group], starts[group], starts[group + 1]
+        point = order[start] // elements
+        s = sample_at(domain, order[start] - point * elements, point)
+        given = (s, domain, 0, 0, *rest)
+        found = integrand(*[given[i] for i in picks])
+        weight = s.measure
+        if is_weighted:
+            found = weight * found
+        if not is_first:
+            for k in range(start + 1, end):
+                point = order[k] // elements
+                s = sample_at(domain, order[k] - point * elements, point)
+                given = (s, domain, 0, 0, *rest)
+                other = integrand(*[given[i] for i in picks])
+                if is_max:
+                    found = max(found, other)
+                elif is_min:
+                    found = min(found, other)
+                elif is_weighted:
+                    found += s.measure * other
+                    weight += s.measure
+                else:
+                    found += other
+        if is_weighted:
+            found = found / weight
+        if is_mean:
+            found = found / type(weight)(end - start)
+        out[node] = found
+
+    return store_nodes
+
+
+def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, reduction: str) -> None:
+    """Evaluate at the nodes of a field that are in a domain."""
+    if domain.geometry is not dest.geometry:
+        raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
+    points, nodes, places = _node_samples(dest.space.basis, domain)
+    found = node_kernel(given.integrand, given.picks, reduction)
+    inputs = [nodes, *places, domain.element_count(), points.record(), given.record(points.cell_points)]
+    launch(found, nodes.size, inputs, outputs=[dest.dof_values], device=domain.geometry.device)
+
+
+def _node_samples(basis: BasisSpace, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
+    """The nodes of a space in a domain, and the points of elements that they are: point x element."""
+
+    def find() -> tuple[NodalQuadrature, array, Places]:
+        points = NodalQuadrature(domain, basis_space=basis)
+        local = _local_nodes(basis, domain, points)
+        table = basis.cell_nodes[domain.element_cells[None], local]
+        nodes, starts = np.unique(np.sort(table.ravel()), return_index=True)
+        arrays = nodes, by_node(table), [*starts, table.size]
+        made = [array(a, dtype=int32, device=domain.geometry.device) for a in arrays]
+        return points, made[0], Places(*made[1:])
+
+    return domain.remember(("nodes of", basis), find)
+
+
+def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrature) -> np.ndarray:
+    """Which node of its cell each point of each element is: point x element."""
+    count = len(points.points)
+    if not domain.is_sides:
+        return np.arange(count)[:, None]
+    distances = np.abs(points.cell_points[:, None] - basis.shape.nodes[None]).sum(axis=2)
+    return distances.argmin(axis=1).reshape(-1, count)[domain.element_facets].T

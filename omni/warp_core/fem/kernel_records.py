@@ -1,0 +1,87 @@
+"""Records: struct types that are made for a number type and for dimensions, with the operators that they supply.
+
+All samples of one kind of domain have one type, and so have the fields that are evaluated there. Start with
+`sample_record`, which everything in an integrand is evaluated at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ..lang.generics import TypeVar
+from ..lang.kernel import Function
+from ..lang.types import Mat, Scalar, Vec
+from ..lang.values.scalars import SCALAR_CLASSES, int32
+from ..lang.values.struct_operators import StructOperator
+from ..lang.values.structs import struct
+from ..lang.values.type_registry import python_type
+
+# What annotates the parameters of integrands: each occurrence stands on its own, as fields have types of their own.
+SAMPLE = TypeVar("fem.Sample", "record", free=True)
+FIELD = TypeVar("fem.Field", "record", free=True)
+DOMAIN = TypeVar("fem.Domain", "record", free=True)
+
+
+def vector_type(count: int, scalar: Scalar) -> Any:
+    """The class of vectors."""
+    return python_type(Vec(count, scalar))
+
+
+def matrix_type(rows: int, columns: int, scalar: Scalar) -> Any:
+    """The class of matrices."""
+    return python_type(Mat(rows, columns, scalar))
+
+
+def scalar_class(scalar: Scalar) -> Any:
+    """The class of numbers."""
+    return SCALAR_CLASSES[scalar]
+
+
+_made: dict[Any, Any] = {}
+
+
+def record(
+    name: str,
+    fields: Mapping[str, Any],
+    supplies: Mapping[str, Function] | None = None,
+    refuses: Mapping[str, str] | None = None,
+) -> Any:
+    """A struct type. Types of different operators need different names, as a type is its name and its fields."""
+    body = {"__annotations__": dict(fields), "supplies": dict(supplies or {}), "refuses": dict(refuses or {})}
+    made = struct(type(name, (), body))
+    if _made.setdefault(made.__wc_type__, made) is not made:
+        raise AssertionError(f"two records are {made.__wc_type__!r}")
+    return made
+
+
+@cache
+def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """The type of samples. `cell` and `row` are where tables have the point, `measure` is the size of which the weight
+    is a part. `inverse` is the inverse of the derivative of positions by coordinates.
+    """
+    number = scalar_class(scalar)
+    pair = python_type(Vec(2, int32.__wc_type__))
+    fields = {
+        "element_index": int32,
+        "element_coords": vector_type(3, scalar),
+        "qp_index": int32,
+        "qp_weight": number,
+        "test_dof": pair,
+        "trial_dof": pair,
+        "cell": int32,
+        "row": int32,
+        "measure": number,
+        "inverse": matrix_type(cell_dimension, dimension, scalar),
+    }
+    return record(f"Sample{cell_dimension}in{dimension}", fields)
+
+
+# Operators between the kernels of a form and its records; programs do not see them.
+sample_at = StructOperator("sample")  # (domain, element, point) -> the sample
+basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test or trial field there
+node_of = StructOperator("node")  # (space, cell, node of the cell) -> the node
+cell_of = StructOperator("cell")  # (domain, element) -> the cell
+position_at = StructOperator("position_at")  # (geometry, cell, row, coordinates) -> the position
+jacobian_at = StructOperator("jacobian_at")  # (geometry, cell, row) -> the derivative of positions by coordinates

@@ -1,0 +1,260 @@
+"""Meshes of triangles, quadrilaterals, tetrahedra and hexahedra. Inside of a cell, positions are linear in each
+coordinate between those of its vertices.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import outer
+from ..arrays.array import array
+from ..lang.kernel import func
+from ..lang.types import F32, F64, I32, Scalar, Vec
+from ..lang.values.scalars import int32
+from ..lang.values.type_registry import wc_type
+from .cell_geometry import Geometry
+from .kernel_records import record, scalar_class, vector_type
+from .reference_cells import Element
+from .shape_functions import Shape, make_shape
+
+__all__ = ["Hexmesh", "Quadmesh2D", "Quadmesh3D", "Tetmesh", "Trimesh2D", "Trimesh3D"]
+
+
+@func
+def position(g: Any, cell: int, row: int, coords: Any):
+    """The position in a cell of a mesh."""
+    x = g.positions.dtype()
+    for v in range(g.vertices.shape[0]):
+        x += g.positions[g.vertices[v, cell]] * g.values[row, v]
+    return x
+
+
+@func
+def jacobian(g: Any, cell: int, row: int):
+    """The derivative of positions by coordinates."""
+    j = outer(g.positions[g.vertices[0, cell]], g.gradients[row, 0])
+    for v in range(1, g.vertices.shape[0]):
+        j += outer(g.positions[g.vertices[v, cell]], g.gradients[row, v])
+    return j
+
+
+@cache
+def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar) -> Any:
+    """What kernels need of a mesh: vertices of cells, their positions, and tables of shape functions."""
+    return record(
+        f"Mesh{cell_dimension}in{dimension}",
+        {
+            "positions": array(dtype=vector_type(dimension, scalar)),
+            "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
+            "values": array(dtype=scalar_class(scalar), ndim=2),  # row x vertex of a cell
+            "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
+        },
+        {"position_at": position, "jacobian_at": jacobian},
+    )
+
+
+class Mesh(Geometry):
+    """Cells given by the positions of vertices and the vertices of each cell."""
+
+    def __init__(self, indices: array, positions: array, build_bvh: bool, env_count: int | None):
+        self._check(indices, positions, env_count)
+        if build_bvh:
+            raise NotImplementedError(f"{self.name}: wp.fem has no lookup by position yet; write build_bvh=False")
+        self.positions, self.device = positions, positions.device
+        vector: Any = wc_type(positions.dtype)
+        self.scalar = vector.scalar
+        self.scalar_type = scalar_class(self.scalar)
+        self._indices = indices
+
+    def _check(self, indices: Any, positions: Any, env_count: int | None) -> None:
+        corners = len(self.cell.vertices)
+        for name, given in (("indices", indices), ("positions", positions)):
+            if not isinstance(given, array):
+                raise TypeError(f"{self.name}: {name}: expected an array, got {type(given).__name__}")
+        if env_count not in (None, 1):
+            raise NotImplementedError(f"{self.name}: wp.fem has no environments yet; make one mesh for each")
+        if wc_type(indices.dtype) is not I32 or indices.ndim != 2 or indices.shape[1] != corners:
+            raise TypeError(
+                f"{self.name}: expected indices of int32 with the shape (cells, {corners}), got "
+                f"{indices.dtype.__name__} with the shape {tuple(indices.shape)}"
+            )
+        if wc_type(positions.dtype) not in (Vec(self.dimension, F32), Vec(self.dimension, F64)):
+            raise TypeError(
+                f"{self.name}: expected positions of wp.vec{self.dimension} or wp.vec{self.dimension}d, got "
+                f"{positions.dtype.__name__}"
+            )
+
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return self.positions.size
+
+    @cached_property
+    def cell_vertices(self) -> np.ndarray:
+        """The vertices of each cell. Raises ValueError for those that are not there."""
+        found = self._indices.numpy()
+        if found.size and not 0 <= found.min() <= found.max() < self.vertex_count():
+            wrong = int(found.min() if found.min() < 0 else found.max())
+            raise ValueError(f"{self.name}: a cell has the vertex {wrong}, of {self.vertex_count()} positions")
+        return found
+
+    @property
+    def vertex_positions(self) -> np.ndarray:
+        """The positions of vertices, on the host."""
+        return self.positions.numpy()
+
+    @cached_property
+    def vertex_table(self) -> array:
+        """The vertices of cells as kernels read them: vertex of a cell x cell."""
+        return array(np.ascontiguousarray(self.cell_vertices.T), dtype=int32, device=self.device)
+
+    @property
+    def shape(self) -> Shape:
+        """The functions that interpolate positions between vertices."""
+        return make_shape(self.kind, 1)
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the mesh to sample it at some points of cells."""
+        order = [int(np.abs(self.shape.nodes - v).sum(axis=1).argmin()) for v in self.cell.vertices]
+        values, gradients = self.shape.values(points)[:, order], self.shape.gradients(points)[:, order]
+        kind = mesh_record(self.cell_dimension, self.dimension, self.scalar)
+        return kind(
+            self.positions,
+            self.vertex_table,
+            array(values, dtype=self.scalar_type, device=self.device),
+            array(gradients, dtype=vector_type(self.cell_dimension, self.scalar), device=self.device),
+        )
+
+
+class _Trimesh(Mesh):
+    kind = Element.TRIANGLE
+
+    def __init__(
+        self,
+        tri_vertex_indices: array,
+        positions: array,
+        build_bvh: bool = False,
+        temporary_store: Any = None,
+        cell_env: array | None = None,
+        env_count: int | None = None,
+    ):
+        super().__init__(tri_vertex_indices, positions, build_bvh, env_count)
+
+
+class Trimesh2D(_Trimesh):
+    """Triangles in the plane.
+
+    Args:
+        tri_vertex_indices: The vertices of each triangle: int32, with the shape (triangles, 3).
+        positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
+        build_bvh: False; lookup by position is refused.
+        temporary_store: Without effect.
+        cell_env: Without effect.
+        env_count: None or 1; more environments are refused.
+
+    >>> corners = wp.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], dtype=wp.vec2)
+    >>> wp.fem.Trimesh2D(wp.array([(0, 1, 2)], dtype=int), corners).side_count()
+    3
+    """
+
+    dimension = 2
+
+
+class Trimesh3D(_Trimesh):
+    """Triangles in space: a surface. Arguments are those of `Trimesh2D`, with positions of `wp.vec3`."""
+
+    dimension = 3
+
+
+class _Quadmesh(Mesh):
+    kind = Element.SQUARE
+
+    def __init__(
+        self,
+        quad_vertex_indices: array,
+        positions: array,
+        build_bvh: bool = False,
+        temporary_store: Any = None,
+        cell_env: array | None = None,
+        env_count: int | None = None,
+    ):
+        super().__init__(quad_vertex_indices, positions, build_bvh, env_count)
+
+
+class Quadmesh2D(_Quadmesh):
+    """Quadrilaterals in the plane.
+
+    Args:
+        quad_vertex_indices: The vertices of each quadrilateral, around it: int32, with the shape (cells, 4).
+        positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
+        build_bvh: False; lookup by position is refused.
+        temporary_store: Without effect.
+        cell_env: Without effect.
+        env_count: None or 1; more environments are refused.
+    """
+
+    dimension = 2
+
+
+class Quadmesh3D(_Quadmesh):
+    """Quadrilaterals in space: a surface. Arguments are those of `Quadmesh2D`, with positions of `wp.vec3`."""
+
+    dimension = 3
+
+
+class Tetmesh(Mesh):
+    """Tetrahedra.
+
+    Args:
+        tet_vertex_indices: The vertices of each tetrahedron: int32, with the shape (cells, 4).
+        positions: The positions of vertices: `wp.vec3` or `wp.vec3d`.
+        build_bvh: False; lookup by position is refused.
+        temporary_store: Without effect.
+        cell_env: Without effect.
+        env_count: None or 1; more environments are refused.
+    """
+
+    kind, dimension = Element.TETRAHEDRON, 3
+
+    def __init__(
+        self,
+        tet_vertex_indices: array,
+        positions: array,
+        build_bvh: bool = False,
+        temporary_store: Any = None,
+        cell_env: array | None = None,
+        env_count: int | None = None,
+    ):
+        super().__init__(tet_vertex_indices, positions, build_bvh, env_count)
+
+
+class Hexmesh(Mesh):
+    """Hexahedra.
+
+    Args:
+        hex_vertex_indices: The vertices of each hexahedron: around the bottom, then around the top, each top vertex
+            over its bottom one. int32, with the shape (cells, 8).
+        positions: The positions of vertices: `wp.vec3` or `wp.vec3d`.
+        assume_parallelepiped_cells: Without effect.
+        build_bvh: False; lookup by position is refused.
+        temporary_store: Without effect.
+        cell_env: Without effect.
+        env_count: None or 1; more environments are refused.
+    """
+
+    kind, dimension = Element.CUBE, 3
+
+    def __init__(
+        self,
+        hex_vertex_indices: array,
+        positions: array,
+        assume_parallelepiped_cells: bool = False,
+        build_bvh: bool = False,
+        temporary_store: Any = None,
+        cell_env: array | None = None,
+        env_count: int | None = None,
+    ):
+        super().__init__(hex_vertex_indices, positions, build_bvh, env_count)

@@ -1,0 +1,39 @@
+"""Names of `warp.fem` that are not there yet, and what to write instead. Start with `refusal`."""
+
+from __future__ import annotations
+
+# What programs can write in place of some names -> the names.
+_INSTEAD = {
+    "integrate over the sides of a continuous space, or take one value of a side with fem.inner(u, s)": """
+        average grad_average grad_jump jump outer grad_outer div_outer to_cell_side to_inner_cell to_outer_cell""",
+    "interpolate at the points of a fem.Quadrature, which belong to known elements": """
+        lookup partition_lookup element_closest_point element_coordinates make_free_sample OUTSIDE
+        PicQuadrature ExplicitQuadrature PointBasisSpace""",
+    "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
+        at_node cells degree element_index element_partition_index environment_index measure_ratio node_count node_index
+        node_inner_weight node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index
+        scalar_type""",
+    "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """
+        GeometryField ImplicitField NonconformingField UniformField field""",
+    "give fem.Subdomain(domain, element_indices=...) as the domain of fields": """
+        CellBasedGeometryPartition ExplicitGeometryPartition FrontierSides GeometryPartition LinearGeometryPartition
+        SpacePartition SpaceRestriction make_restriction make_space_partition make_space_restriction""",
+    "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
+        DofMapper ShapeBasisSpace ShapeFunction SkewSymmetricTensorMapper SpaceTopology SymmetricTensorMapper
+        make_contravariant_function_space make_covariant_function_space make_element_based_space_topology
+        make_element_shape_function space""",
+    "take fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
+        AdaptiveNanogrid Nanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
+    "leave it out: arrays come from the memory pool": """
+        Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store""",
+    "write `int`, `wp.vec3` or the type itself": """
+        Coords Coords_f64 ElementIndex ElementKind NULL_ELEMENT_INDEX NULL_NODE_INDEX NULL_QP_INDEX NodeIndex Operator
+        QuadraturePointIndex Sample_f64""",
+}
+_REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
+
+
+def refusal(name: str) -> str:
+    """Return what to say of a name of `warp.fem` that is not there, "" for other names."""
+    remedy = _REMEDY.get(name)
+    return f"wp.fem has no {name!r} yet: {remedy}. docs/fem.md lists what is there" if remedy else ""

@@ -1,0 +1,92 @@
+"""Quadratures: points of elements, and the weights with which an integral sums up what is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .domains import GeometryDomain
+from .polynomial import Polynomial
+from .reference_cells import quadrature
+from .shape_functions import side_shape
+
+__all__ = ["NodalQuadrature", "Quadrature", "RegularQuadrature"]
+
+
+class Quadrature:
+    """Points of elements and their weights, the same for all elements of a domain.
+
+    Attributes:
+        domain: The domain.
+        points: Coordinates of the points, a row each.
+        weights: The weights, whose sum is 1.
+    """
+
+    def __init__(self, domain: GeometryDomain, points: np.ndarray, weights: np.ndarray):
+        self.domain, self.points, self.weights = domain, points, weights
+        self._record: Any = None
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    def total_point_count(self) -> int:
+        """Number of points in all elements."""
+        return len(self.points) * self.domain.element_count()
+
+    def max_points_per_element(self) -> int:
+        """Number of points of an element."""
+        return len(self.points)
+
+    @property
+    def cell_points(self) -> np.ndarray:
+        """The points as points of cells, for each way in which an element lies in its cell."""
+        return self.domain.cell_points(self.points)
+
+    def record(self) -> Any:
+        """What kernels need to sample the domain at the points."""
+        if self._record is None:
+            self._record = self.domain.record(self.points, self.weights)
+        return self._record
+
+
+class RegularQuadrature(Quadrature):
+    """A quadrature that is exact for polynomials up to a degree.
+
+    Args:
+        domain: The domain.
+        order: The degree.
+        family: Which points, in squares and cubes; `Polynomial.GAUSS_LEGENDRE` if left out, which takes the fewest.
+
+    >>> quadrature = wp.fem.RegularQuadrature(wp.fem.Cells(wp.fem.Grid2D(res=(2, 2))), order=3)
+    >>> quadrature.max_points_per_element(), quadrature.weights.tolist()
+    (4, [0.25, 0.25, 0.25, 0.25])
+    """
+
+    def __init__(self, domain: GeometryDomain, order: int, family: Polynomial | None = None):
+        if not isinstance(order, (int, np.integer)) or order < 0:
+            raise ValueError(f"order={order!r}: expected the degree of polynomials, an integer of 0 or more")
+        self.order, self.family = int(order), family
+        super().__init__(domain, *quadrature(domain.kind, int(order), family))
+
+
+class NodalQuadrature(Quadrature):
+    """A quadrature whose points are the nodes of a space, and whose weights are the integrals of its functions.
+
+    Args:
+        domain: The domain.
+        space: The space.
+
+    >>> geo = wp.fem.Grid2D(res=(2, 2))
+    >>> wp.fem.NodalQuadrature(wp.fem.Cells(geo), wp.fem.make_polynomial_space(geo)).weights.tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    def __init__(self, domain: GeometryDomain, space: Any = None, basis_space: Any = None, space_partition: Any = None):
+        if space_partition is not None:
+            raise NotImplementedError("NodalQuadrature: wp.fem has no partitions of spaces yet; leave it out")
+        basis = basis_space if basis_space is not None else space.basis
+        on_element = side_shape(basis.shape) if domain.is_sides else basis.shape
+        super().__init__(domain, on_element.nodes, on_element.integrals())

@@ -1,0 +1,139 @@
+"""Shape functions of reference cells: polynomials that are 1 at one node and 0 at the others.
+
+A shape is a table of monomials and their coefficients, in float64 on the host. Kernels never evaluate polynomials: they
+read tables of the values and gradients at the points where a form is sampled. Start with `make_shape`.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from functools import cache
+
+import numpy as np
+
+from .polynomial import Polynomial, points_1d
+from .reference_cells import Element, ReferenceCell, quadrature, reference_cell
+
+
+class ElementBasis(enum.Enum):
+    """Kinds of polynomial spaces on a reference cell."""
+
+    LAGRANGE = 0
+    """All polynomials of a degree: in each coordinate for squares and cubes, in all for triangles and tetrahedra."""
+    SERENDIPITY = 1
+    """Of squares and cubes: without nodes inside of faces and cells, for the degrees 2 and 3."""
+    NONCONFORMING_POLYNOMIAL = 2
+    """Of squares and cubes: polynomials whose degree counts all coordinates together. Cells share no nodes."""
+    NEDELEC_FIRST_KIND = 3
+    RAVIART_THOMAS = 4
+    BSPLINE = 5
+
+
+class Shape:
+    """Shape functions of a reference cell.
+
+    Args:
+        cell: The reference cell.
+        degree: Degree of the polynomials.
+        nodes: Coordinates of the nodes, a row each.
+        exponents: Exponents of the monomials, a row each; as many as nodes.
+        key: What tells it from other shapes.
+    """
+
+    def __init__(self, cell: ReferenceCell, degree: int, nodes: np.ndarray, exponents: np.ndarray, key: tuple):
+        self.cell, self.degree, self.nodes, self.key = cell, degree, nodes, key
+        self._exponents = exponents
+        self._coefficients = np.linalg.inv(self._monomials(nodes))
+
+    @property
+    def count(self) -> int:
+        """The number of nodes of a cell."""
+        return len(self.nodes)
+
+    def _monomials(self, points: np.ndarray) -> np.ndarray:
+        x = 2.0 * points - 1.0
+        return (x[:, None, :] ** self._exponents[None]).prod(axis=2)
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """The value of each function at each point: points x nodes."""
+        return _clean(self._monomials(points) @ self._coefficients)
+
+    def gradients(self, points: np.ndarray) -> np.ndarray:
+        """The gradient of each function at each point: points x nodes x coordinates."""
+        x = 2.0 * points - 1.0
+        parts = []
+        for d in range(x.shape[1]):
+            e = self._exponents.copy()
+            factor = 2.0 * e[:, d]
+            e[:, d] = np.maximum(e[:, d] - 1, 0)
+            parts.append((factor * (x[:, None, :] ** e[None]).prod(axis=2)) @ self._coefficients)
+        return _clean(np.stack(parts, axis=2))
+
+    def integrals(self) -> np.ndarray:
+        """The integral of each function over the cell, divided by the size of the cell."""
+        points, weights = quadrature(self.cell.kind, self.degree)
+        return weights @ self.values(points)
+
+
+def _clean(table: np.ndarray) -> np.ndarray:
+    """The table with zeros where rounding left something else, so that matrices have no blocks of rounding errors."""
+    return np.where(np.abs(table) < 1e-12, 0.0, table)
+
+
+@cache
+def make_shape(
+    kind: Element, degree: int, basis: ElementBasis = ElementBasis.LAGRANGE, family: Polynomial | None = None
+) -> Shape:
+    """Return the shape functions of a kind of cells.
+
+    Raises:
+        ValueError: The cell has no such functions.
+        NotImplementedError: For vector-valued and B-spline functions.
+    """
+    cell, key = reference_cell(kind), (kind, degree, basis, family)
+    if degree < 0:
+        raise ValueError(f"degree={degree}: a degree is 0 or more")
+    if basis in (ElementBasis.NEDELEC_FIRST_KIND, ElementBasis.RAVIART_THOMAS, ElementBasis.BSPLINE):
+        raise NotImplementedError(f"wp.fem has no {basis} yet; take ElementBasis.LAGRANGE with vectors as dtype")
+    total = [e for e in itertools.product(range(degree + 1), repeat=cell.dimension) if sum(e) <= degree]
+    if degree == 0:
+        return Shape(cell, 0, cell.vertices.mean(axis=0, keepdims=True), np.zeros((1, cell.dimension), int), key)
+    if basis is ElementBasis.SERENDIPITY:
+        return _serendipity(cell, degree, key)
+    if cell.is_simplex or basis is ElementBasis.NONCONFORMING_POLYNOMIAL:
+        nodes = np.array(total) / degree
+        if not cell.is_simplex:  # off the sides, as no cell shares these nodes
+            nodes = (nodes * degree + 0.5) / (degree + 1.0)
+        return Shape(cell, degree, nodes, np.array(total), key)
+    line = points_1d(degree + 1, family or Polynomial.LOBATTO_GAUSS_LEGENDRE)
+    grid = np.array(list(itertools.product(range(degree + 1), repeat=cell.dimension)))
+    return Shape(cell, degree, line[grid], grid, key)
+
+
+def side_shape(shape: Shape) -> Shape:
+    """Return the shape functions of a side of a cell: those whose nodes are the nodes of the cell there.
+
+    Raises:
+        ValueError: The cell has no nodes on its sides.
+    """
+    _, degree, basis, family = shape.key
+    facet = shape.cell.facets[0]
+    if shape.cell.is_simplex:
+        family = Polynomial.EQUISPACED_CLOSED
+    made = make_shape(facet.kind, degree, basis, family)
+    points = facet.origin + made.nodes @ facet.tangents
+    if np.abs(points[:, None] - shape.nodes[None]).sum(axis=2).min(axis=1).max() > 1e-9:
+        raise ValueError(f"{basis} of degree {degree}: cells have no nodes on their sides; take a domain of cells")
+    return made
+
+
+def _serendipity(cell: ReferenceCell, degree: int, key: tuple) -> Shape:
+    if cell.is_simplex or degree not in (2, 3):
+        known = "squares and cubes have serendipity functions of the degrees 2 and 3"
+        raise ValueError(f"{cell.kind} has no serendipity functions of degree {degree}: {known}")
+    grid = np.array(list(itertools.product(range(degree + 1), repeat=cell.dimension)))
+    inside = ((grid > 0) & (grid < degree)).sum(axis=1)
+    superlinear = np.where(grid > 1, grid, 0).sum(axis=1)
+    nodes = points_1d(degree + 1)[grid[inside <= 1]]
+    return Shape(cell, degree, nodes, grid[superlinear <= degree], key)

@@ -1,0 +1,231 @@
+"""Function spaces: which functions a field can be. Start with `make_polynomial_space`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import array
+from ..lang.types import Mat, Scalar, Type, Vec
+from ..lang.values.scalars import int32
+from ..lang.values.type_registry import python_type, wc_type
+from .cell_geometry import Geometry
+from .field_records import field_record, space_record
+from .fields import DiscreteField, make_discrete_field
+from .kernel_records import vector_type
+from .node_numbering import separate_nodes, shared_nodes
+from .polynomial import Polynomial
+from .shape_functions import ElementBasis, Shape, make_shape
+
+__all__ = [
+    *("BasisSpace", "FunctionSpace", "make_collocated_function_space"),
+    *("make_polynomial_basis_space", "make_polynomial_space"),
+]
+
+
+class BasisSpace:
+    """Shape functions on the cells of a geometry, and which nodes cells share.
+
+    Args:
+        geometry: The geometry.
+        shape: The shape functions.
+        discontinuous: Whether cells share no nodes.
+    """
+
+    def __init__(self, geometry: Geometry, shape: Shape, discontinuous: bool):
+        self.geometry, self.shape, self.discontinuous = geometry, shape, discontinuous
+        self._tables: dict[Any, tuple[array, array]] = {}
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomials."""
+        return self.shape.degree
+
+    @cached_property
+    def _numbered(self) -> tuple[np.ndarray, int]:
+        geometry, shape = self.geometry, self.shape
+        if self.discontinuous:
+            return separate_nodes(geometry.cell_count(), shape)
+        has_ends = shape.key[3] in (None, Polynomial.LOBATTO_GAUSS_LEGENDRE, Polynomial.EQUISPACED_CLOSED)
+        lattice = geometry.lattice_nodes(shape.degree) if shape.key[2] is ElementBasis.LAGRANGE and has_ends else None
+        return lattice or shared_nodes(geometry, shape)
+
+    @property
+    def cell_nodes(self) -> np.ndarray:
+        """The nodes of each cell: cells x nodes of a cell."""
+        return self._numbered[0]
+
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self._numbered[1]
+
+    @cached_property
+    def node_table(self) -> array:
+        """The nodes of cells as kernels read them: node of a cell x cell."""
+        return array(np.ascontiguousarray(self.cell_nodes.T), dtype=int32, device=self.geometry.device)
+
+    def tables(self, points: np.ndarray) -> tuple[array, array]:
+        """Values and gradients of shape functions at points of cells, as kernels read them: points x nodes."""
+        key = points.tobytes()
+        if key not in self._tables:
+            g = self.geometry
+            gradients = vector_type(g.cell_dimension, g.scalar)
+            self._tables[key] = (
+                array(self.shape.values(points), dtype=g.scalar_type, device=g.device),
+                array(self.shape.gradients(points), dtype=gradients, device=g.device),
+            )
+        return self._tables[key]
+
+    def node_positions(self) -> np.ndarray:
+        """The positions of nodes, on the host; NaN for vertices that no cell has."""
+        g = self.geometry
+        found = np.full((self.node_count(), g.dimension), np.nan)
+        found[self.cell_nodes] = g.positions_at(self.shape.nodes)
+        return found
+
+
+class FunctionSpace:
+    """Functions with values of a type.
+
+    Args:
+        basis: The shape functions.
+        dtype: The type of values: a number, a vector or a matrix.
+
+    Attributes:
+        basis: The shape functions.
+        dtype: The type of values.
+        geometry: The geometry.
+    """
+
+    def __init__(self, basis: BasisSpace, dtype: Any):
+        self.basis, self.geometry = basis, basis.geometry
+        self.type = _value_type(dtype, basis.geometry.scalar)
+        self.dtype = python_type(self.type)
+
+    @property
+    def dof_dtype(self) -> Any:
+        """The type of the values at nodes."""
+        return self.dtype
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomials."""
+        return self.basis.degree
+
+    @property
+    def component_count(self) -> int:
+        """How many numbers a value has."""
+        return getattr(self.type, "count", 1)
+
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.basis.node_count()
+
+    def node_positions(self) -> np.ndarray:
+        """The positions of nodes, on the host: nodes x coordinates."""
+        return self.basis.node_positions()
+
+    def make_field(self, space_partition: Any = None) -> DiscreteField:
+        """Return a discrete field of this space, zero everywhere."""
+        return make_discrete_field(self, space_partition)
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need to make test and trial fields at points of cells."""
+        return self._kind(space_record)(*self.basis.tables(points))
+
+    def field_record(self, dofs: array, points: np.ndarray) -> Any:
+        """What kernels need of a field of this space at points of cells."""
+        return self._kind(field_record)(dofs, self.basis.node_table, *self.basis.tables(points))
+
+    def _kind(self, factory: Any) -> Any:
+        g = self.geometry
+        return factory(self.type, g.scalar, g.cell_dimension, g.dimension)
+
+
+def _value_type(dtype: Any, scalar: Scalar) -> Type:
+    """The type of values, with numbers as the geometry has them. `float` and `vec2` follow those of the geometry."""
+    if dtype is None:
+        return scalar
+    t = wc_type(dtype)
+    own = t.scalar if isinstance(t, (Vec, Mat)) else t
+    if not isinstance(own, Scalar) or not own.is_float:
+        raise TypeError(f"dtype: expected a type of numbers, vectors or matrices, got {dtype.__name__}")
+    if own is not scalar:
+        wanted, given = python_type(scalar).__name__, python_type(own).__name__
+        raise TypeError(
+            f"dtype: {dtype.__name__} has numbers of {given}, and the geometry has {wanted}; take a type of {wanted}, "
+            "or give the geometry scalar_type"
+        )
+    return t
+
+
+def make_polynomial_basis_space(
+    geo: Geometry,
+    degree: int = 1,
+    element_basis: ElementBasis | None = None,
+    discontinuous: bool = False,
+    family: Polynomial | None = None,
+) -> BasisSpace:
+    """Return shape functions on the cells of a geometry. Arguments are those of `make_polynomial_space`.
+
+    >>> geo = wp.fem.Grid2D(res=(2, 2))
+    >>> wp.fem.make_polynomial_basis_space(geo, degree=2).node_count()
+    25
+    """
+    if not isinstance(geo, Geometry):
+        raise TypeError(f"expected a geometry of wp.fem, got {type(geo).__name__}")
+    basis = element_basis or ElementBasis.LAGRANGE
+    shape = make_shape(geo.kind, degree, basis, family)
+    apart = degree == 0 or basis is ElementBasis.NONCONFORMING_POLYNOMIAL
+    return BasisSpace(geo, shape, discontinuous or apart)
+
+
+def make_collocated_function_space(basis_space: BasisSpace, dtype: Any = None, dof_mapper: Any = None) -> FunctionSpace:
+    """Return a space of functions over given shape functions.
+
+    Args:
+        basis_space: The shape functions.
+        dtype: The type of values; that of the geometry's numbers if left out.
+        dof_mapper: None; others are refused.
+
+    >>> basis = wp.fem.make_polynomial_basis_space(wp.fem.Grid2D(res=(2, 2)))
+    >>> wp.fem.make_collocated_function_space(basis, dtype=wp.vec2).component_count
+    2
+    """
+    if dof_mapper is not None:
+        raise NotImplementedError("wp.fem has no mappers of degrees of freedom yet; take a space of vectors")
+    return FunctionSpace(basis_space, dtype)
+
+
+def make_polynomial_space(
+    geo: Geometry,
+    dtype: Any = None,
+    dof_mapper: Any = None,
+    degree: int = 1,
+    element_basis: ElementBasis | None = None,
+    discontinuous: bool = False,
+    family: Polynomial | None = None,
+) -> FunctionSpace:
+    """Return a space of functions that are polynomials in each cell.
+
+    Args:
+        geo: The geometry.
+        dtype: The type of values: a number, a vector or a matrix; that of the geometry's numbers if left out.
+        dof_mapper: None; others are refused.
+        degree: Degree of the polynomials. Those of degree 0 are discontinuous.
+        element_basis: Which polynomials; `ElementBasis.LAGRANGE` if left out.
+        discontinuous: Whether cells share no nodes.
+        family: Where nodes of squares and cubes lie; `Polynomial.LOBATTO_GAUSS_LEGENDRE` if left out.
+
+    Raises:
+        ValueError: The cells have no such functions, or cannot share their nodes.
+        NotImplementedError: For vector-valued shape functions, B-splines and mappers.
+
+    >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)), degree=2, dtype=wp.vec2)
+    >>> space.node_count(), space.component_count
+    (25, 2)
+    """
+    basis = make_polynomial_basis_space(geo, degree, element_basis, discontinuous, family)
+    return make_collocated_function_space(basis, dtype, dof_mapper)

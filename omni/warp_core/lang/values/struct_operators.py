@@ -1,0 +1,65 @@
+"""Struct operators: functions that the type of their first argument supplies.
+
+A struct supplies them in its class, by name. So one function can take values of many struct types, and each type says
+what the operator means for it:
+
+    area = StructOperator("area")
+
+    @wp.struct
+    class Square:
+        side: float
+        supplies = {"area": square_area}  # a @wp.func
+
+A kernel then writes `area(shape)`. Calling a value itself, `shape(x)`, runs the operator `call`. Start with
+`StructOperator`; `front/calls/struct_calls.py` lowers the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..kernel import Function
+from ..types import Struct, Type
+from .type_registry import python_type
+
+CALL = "call"  # the operator of `value(...)`
+_NONE: Mapping[str, Function] = {}
+
+
+class StructOperator:
+    """A function of kernels whose meaning the struct type of its first argument gives.
+
+    Args:
+        name: Under which structs supply it.
+        shown: How programs write it, for messages.
+        doc: What it computes.
+    """
+
+    def __init__(self, name: str, shown: str = "", doc: str = ""):
+        self.name, self.shown, self.__doc__ = name, shown or name, doc
+
+    def __call__(self, *args: Any) -> Any:
+        """Refuse, as values of the struct exist in kernels only."""
+        raise TypeError(f"`{self.shown}` can be called in kernels and integrands only")
+
+    def __repr__(self) -> str:
+        return f"<operator {self.shown}>"
+
+
+def supplied(t: Type) -> Mapping[str, Function]:
+    """The operators that a type supplies, by name."""
+    return getattr(python_type(t), "supplies", _NONE) if isinstance(t, Struct) else _NONE
+
+
+def refusals(t: Type) -> Mapping[str, str]:
+    """Why a struct type lacks operators, by name: sentences for messages."""
+    return getattr(python_type(t), "refuses", {}) if isinstance(t, Struct) else {}
+
+
+def all_supplied(t: Type) -> Iterator[tuple[str, Function]]:
+    """The operators that a type and the types of its fields supply."""
+    yield from supplied(t).items()
+    if isinstance(t, Struct):
+        for _, field in t.fields:
+            yield from all_supplied(field)
