@@ -346,7 +346,8 @@ def _members(module: str) -> Iterator[Entry]:
     namespace = attrgetter(module)(wp)
     for name in sorted(namespace.__all__):
         value = getattr(namespace, name)
-        if name not in wp._HOME and not inspect.ismodule(value):
+        is_same = name in wp._HOME and getattr(wp, name) is value
+        if not is_same and not inspect.ismodule(value):
             yield _described(f"{module}.{name}", _page(f"wp.{module}", "module"), value)
 
 

@@ -174,10 +174,10 @@ def test_another_warp_is_refused(tmp_path):
 def test_another_warp_on_the_path_is_not_looked_at(tmp_path):
     (tmp_path / "warp").mkdir()
     (tmp_path / "warp" / "__init__.py").write_text("raise SystemExit('the other one')")
-    (tmp_path / "warp" / "fem.py").write_text("")
+    (tmp_path / "warp" / "sim.py").write_text("")
     text = "from omni.warp_core import as_warp; as_warp.install(); as_warp.install(); import warp; print(warp.__name__)"
     assert python("-c", text, cwd=tmp_path).stdout == "omni.warp_core\n"
-    assert "no module 'fem'" in python(*RUNNER, "-c", "import warp.fem", cwd=tmp_path).stderr
+    assert "no module 'sim'" in python(*RUNNER, "-c", "import warp.sim", cwd=tmp_path).stderr
 
 
 def test_all_missing_imports_of_a_file_are_listed_at_once(tmp_path):

@@ -58,8 +58,8 @@ assert x.list() == [2.0] * 3
 LAUNCHES = {
     "lang": """annotations arrays blake2 custom_gradients deep_recursion errors generics indexed_annotation
         inference kernel kernel_module kernel_options kernel_transforms launch_constants prim ref_params registry
-        semantics source source_recovery types values values.scalars values.structs values.type_registry
-        values.value_classes values.value_methods""",
+        semantics source source_recovery types values values.scalars values.struct_operators values.structs
+        values.type_registry values.value_classes values.value_methods""",
     "lib": "builtin_index geometry geometry.structure_ids scalar_functions volumes volumes.grid_types",
     "ir": "launch_facts nodes",
     "front": "code_lines content_hash warnings",
