@@ -16,7 +16,7 @@ from ..arrays.array import array, array1d, array2d
 from ..arrays.factories import clone, empty
 from ..dispatch import observers
 from ..lang.kernel import kernel
-from ..lang.types import Mat, Scalar, Type, Vec
+from ..lang.types import Scalar
 from ..lang.values.scalars import int32
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
@@ -93,14 +93,14 @@ def add_numbers(values: array2d(dtype=Any), out: array2d(dtype=Any)):
     out[i, j] += out.dtype(values[i, j])
 
 
-def add_vector(space: FunctionSpace, points: Quadrature, integrals: array, output: Any, add: bool) -> array:
-    """Sum up the integrals of each node: into `output`, or into a new array."""
+def add_vector(space: FunctionSpace, points: Quadrature, integrals: array, dtype: Any, output: Any, add: bool) -> array:
+    """Sum up the integrals of each node: into `output`, or into a new array of values or of numbers."""
     rows = integrals.shape[2]
     places = node_places(space.basis, points.domain)
-    number = integrals.dtype
     if output is None or add:
-        made = empty(space.node_count(), dtype=_value_type(space.type, number), device=integrals.device)
-        made.requires_grad = integrals.requires_grad
+        count = space.node_count()
+        shape = (count, rows) if rows > 1 and isinstance(wc_type(dtype), Scalar) else (count,)
+        made = empty(shape, dtype=dtype, device=integrals.device, requires_grad=integrals.requires_grad)
     else:
         made = output
     if output is not None:
@@ -112,14 +112,6 @@ def add_vector(space: FunctionSpace, points: Quadrature, integrals: array, outpu
         return made
     launch(add_numbers, target.shape, [target], outputs=[numbers_of(output, rows)], device=integrals.device)
     return output
-
-
-def _value_type(t: Type, number: Any) -> Any:
-    """The type of values at nodes, with another type of numbers."""
-    scalar: Any = wc_type(number)
-    if isinstance(t, Vec):
-        return python_type(Vec(t.count, scalar))
-    return python_type(Mat(t.rows, t.cols, scalar)) if isinstance(t, Mat) else number
 
 
 def numbers_of(values: array, components: int) -> array:

@@ -5,7 +5,7 @@ with `sample_in_cell`.
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type"
+# mypy: disable-error-code="valid-type,attr-defined"
 
 from functools import cache
 from typing import Any
@@ -16,36 +16,36 @@ from ..lang.kernel import func
 from ..lang.types import Scalar
 from ..lang.values.scalars import int32
 from ..lang.values.struct_operators import CALL
-from .kernel_records import jacobian_at, position_at, record, sample_record, scalar_class, vector_type
+from .kernel_records import SAMPLE, jacobian_at, position_at, record, sample_record, scalar_class, vector_type
 
 
 @func
-def position_of(domain: Any, s: Any):
+def position_of(domain: Any, s: SAMPLE):
     """The position of a sample."""
     return position_at(domain.geometry, s.cell, s.row, domain.cell_coords[s.row])
 
 
 @func
-def jacobian_of(domain: Any, s: Any):
+def jacobian_of(domain: Any, s: SAMPLE):
     """The derivative of positions by coordinates of the cell."""
     return jacobian_at(domain.geometry, s.cell, s.row)
 
 
 @func
-def measure_of(domain: Any, s: Any):
+def measure_of(domain: Any, s: SAMPLE):
     """The size that weights are parts of."""
     return s.measure
 
 
 @func
-def normal_of_surface(domain: Any, s: Any):
+def normal_of_surface(domain: Any, s: SAMPLE):
     """The normal of a surface in space."""
     j = jacobian_at(domain.geometry, s.cell, s.row)
     return normalize(cross(transpose(j)[0], transpose(j)[1]))
 
 
 @func
-def normal_of_side(domain: Any, s: Any):
+def normal_of_side(domain: Any, s: SAMPLE):
     """The outward normal of a side."""
     return normalize(transpose(s.inverse) * domain.normals[s.row])
 

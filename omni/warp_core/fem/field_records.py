@@ -5,7 +5,7 @@ carries. Start with `field_record`.
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type"
+# mypy: disable-error-code="valid-type,attr-defined"
 
 from functools import cache
 from typing import Any
@@ -18,13 +18,13 @@ from ..lang.values.scalars import int32
 from ..lang.values.struct_operators import CALL
 from ..lang.values.type_registry import python_type
 from .field_operators import grad
-from .kernel_records import matrix_type, record, scalar_class, vector_type
+from .kernel_records import SAMPLE, matrix_type, record, scalar_class, vector_type
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
 
 
 @func
-def value_of(u: Any, s: Any):
+def value_of(u: Any, s: SAMPLE):
     """The value of a discrete field at a sample."""
     found = u.dofs.dtype(0.0)
     for i in range(u.nodes.shape[0]):
@@ -33,7 +33,7 @@ def value_of(u: Any, s: Any):
 
 
 @func
-def gradient_of_numbers(u: Any, s: Any):
+def gradient_of_numbers(u: Any, s: SAMPLE):
     """The gradient of a discrete field of numbers."""
     found = u.gradients.dtype()
     for i in range(u.nodes.shape[0]):
@@ -42,7 +42,7 @@ def gradient_of_numbers(u: Any, s: Any):
 
 
 @func
-def gradient_of_vectors(u: Any, s: Any):
+def gradient_of_vectors(u: Any, s: SAMPLE):
     """The gradient of a discrete field of vectors: a row for each component."""
     found = outer(u.dofs.dtype(), u.gradients.dtype())
     for i in range(u.nodes.shape[0]):
@@ -54,13 +54,13 @@ def gradient_of_vectors(u: Any, s: Any):
 
 
 @func
-def basis_value(u: Any, s: Any):
+def basis_value(u: Any, s: SAMPLE):
     """The value of a test or trial field at the sample that it was made for."""
     return u.value
 
 
 @func
-def basis_gradient(u: Any, s: Any):
+def basis_gradient(u: Any, s: SAMPLE):
     """The gradient of a test or trial field at the sample that it was made for."""
     return u.gradient
 
@@ -69,20 +69,20 @@ def basis_gradient(u: Any, s: Any):
 
 
 @func
-def divergence(u: Any, s: Any):
+def divergence(u: Any, s: SAMPLE):
     """The divergence of a field of vectors."""
     return trace(grad(u, s))
 
 
 @func
-def symmetric_gradient(u: Any, s: Any):
+def symmetric_gradient(u: Any, s: SAMPLE):
     """The symmetric part of the gradient of a field of vectors."""
     g = grad(u, s)
     return g.dtype(0.5) * (g + transpose(g))
 
 
 @func
-def rotation(u: Any, s: Any):
+def rotation(u: Any, s: SAMPLE):
     """The curl of a field of vectors of three components."""
     g = grad(u, s)
     return type(g[0])(g[2, 1] - g[1, 2], g[0, 2] - g[2, 0], g[1, 0] - g[0, 1])

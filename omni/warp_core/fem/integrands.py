@@ -114,6 +114,8 @@ class Arguments:
                 if name not in types:
                     known = ", ".join(f"`{n}`" for n in types)
                     raise ValueError(f"{self._subject} has no parameter `{name}`, which {kind} name; it has {known}")
+                if kind == "fields" and types[name] is not FIELD:
+                    raise ValueError(f"{self._subject}: `{name}` is a field here; annotate it with fem.Field")
         for name, t in types.items():
             if t is FIELD and not isinstance(self.fields.get(name), FieldLike):
                 got = f", got {type(self.fields[name]).__name__}" if name in self.fields else ""
@@ -123,9 +125,6 @@ class Arguments:
                 )
             if t not in (SAMPLE, FIELD, DOMAIN) and name not in self.values:
                 raise ValueError(f"{self._subject}: parameter `{name}` is missing; write values={{'{name}': ...}}")
-        for name in self.fields:
-            if types[name] is not FIELD:
-                raise ValueError(f"{self._subject}: `{name}` is a field here; annotate it with fem.Field")
 
     def _only(self, kind: type, word: str) -> Any:
         found = [name for name, f in self.fields.items() if isinstance(f, kind)]

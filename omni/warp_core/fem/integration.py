@@ -51,7 +51,8 @@ def integrate(
         fields: Fields by the names of the integrand's parameters. At most one is a test field, and one a trial field.
         values: Other arguments, by the names of parameters.
         accumulate_dtype: The type of sums over the points of an element.
-        output_dtype: The type of numbers of the result; that of the geometry's numbers if left out.
+        output_dtype: The type of numbers of the result; that of the geometry's numbers if left out. For a test field of
+            vectors, the type of a vector makes an array of vectors; else its components are a second dimension.
         output: The array or matrix for the result.
         device: Without effect: all runs where the geometry is.
         temporary_store: Without effect.
@@ -84,21 +85,32 @@ def integrate(
         raise ValueError(f"integrand `{integrand.name}`: a form with a trial field needs a test field, too")
     points = _quadrature(given, domain, quadrature, assembly)
     number = python_type(wc_type(accumulate_dtype))
-    out_type = python_type(wc_type(output_dtype)) if output_dtype is not None else None
     if given.test is None:
         return _number(given, points, number, output, add)
-    if out_type is None:
-        scalar = getattr(output, "scalar_type", None) or given.test.geometry.scalar_type
-        out_type = scalar if not isinstance(output, array) else python_type(_scalar(output))
+    out_type = _output_type(given, output, output_dtype)
+    scalar = python_type(_scalar(out_type))
     if given.trial is None:
-        return add_vector(given.test.space, points, _vector(given, points, number, out_type), output, add)
-    triplets = _matrix(given, points, number, out_type)
+        return add_vector(given.test.space, points, _vector(given, points, number, scalar), out_type, output, add)
+    triplets = _matrix(given, points, number, scalar)
     options = {"is_diagonal": assembly == "nodal", "add": add, **(bsr_options or {})}
     return add_matrix(given.test.space, given.trial.space, points, triplets, output, **options)
 
 
-def _scalar(output: array) -> Any:
-    t: Any = wc_type(output.dtype)
+def _output_type(given: Arguments, output: Any, output_dtype: Any) -> Any:
+    """The type of the elements of a result: numbers, or values of the test space."""
+    if output is not None:
+        return getattr(output, "scalar_type", None) or output.dtype
+    if output_dtype is None:
+        return given.test.geometry.scalar_type
+    t: Any = wc_type(output_dtype)
+    if not isinstance(t, Scalar) and (given.trial is not None or t.count != given.test.space.component_count):
+        name = given.integrand.name
+        raise ValueError(f"integrand `{name}`: output_dtype={output_dtype.__name__}: expected a type of numbers")
+    return python_type(t)
+
+
+def _scalar(dtype: Any) -> Any:
+    t: Any = wc_type(dtype)
     return getattr(t, "scalar", t)
 
 
