@@ -18,7 +18,7 @@ def loader(module: str, homes: dict[str, str], namespace: dict[str, Any]) -> Cal
 
     Args:
         module: Name of the module.
-        homes: Submodule -> the public names it defines, separated by spaces.
+        homes: Submodule -> the public names it defines, separated by spaces. Its own name is the submodule itself.
         namespace: The globals of the module, which keep what was loaded.
     """
     home = {name: submodule for submodule, names in homes.items() for name in names.split()}
@@ -27,7 +27,8 @@ def loader(module: str, homes: dict[str, str], namespace: dict[str, Any]) -> Cal
         if name not in home:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         try:
-            value = getattr(importlib.import_module(f"{module}.{home[name]}"), name)
+            found = importlib.import_module(f"{module}.{home[name]}")
+            value = found if name == home[name] else getattr(found, name)
         except ModuleNotFoundError as error:
             if error.name not in _PACKAGES:
                 raise

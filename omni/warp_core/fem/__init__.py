@@ -7,7 +7,6 @@ operators of integrands (field_operators.py). Public names are loaded when they 
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..optional_names import loader
@@ -76,21 +75,18 @@ _HOMES = {
     "integration": "integrate",
     "interpolation": "interpolate",
     "mesh_geometry": "Hexmesh Quadmesh2D Quadmesh3D Tetmesh Trimesh2D Trimesh3D",
-    "polynomial": "Polynomial",
+    "polynomial": "Polynomial polynomial",
     "quadratures": "NodalQuadrature Quadrature RegularQuadrature",
     "reference_cells": "Element",
     "shape_functions": "ElementBasis",
     "spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
         make_polynomial_space""",
 }
-_MODULES = ("polynomial",)
-__all__ = [name for names in _HOMES.values() for name in names.split()]
+__all__ = [name for names in _HOMES.values() for name in names.split() if name not in _HOMES]
 _load = loader(__name__, _HOMES, globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
     refused = refusal(name)
     if refused:
         raise AttributeError(refused)
@@ -98,4 +94,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_MODULES]
+    return [*__all__, *(name for name in _HOMES if name in _HOMES[name].split())]
