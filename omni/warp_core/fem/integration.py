@@ -5,7 +5,7 @@ Start with `integrate`. form_kernels.py has what runs in a thread; assembly.py b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..algo.reduce import array_sum
@@ -13,6 +13,7 @@ from ..arrays.array import array
 from ..arrays.factories import empty
 from ..lang.types import Scalar
 from ..lang.values.scalars import float64
+from ..lang.values.structs import StructValue
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
 from .assembly import add_matrix, add_vector
@@ -147,9 +148,9 @@ def _regular(domain: GeometryDomain, order: int) -> RegularQuadrature:
 def _number(given: Arguments, points: Quadrature, number: Any, output: Any, add: bool) -> Any:
     """The integral of a form without test field."""
     domain, where = points.domain, points.domain.geometry.device
-    sums = empty(domain.element_count(), dtype=number, device=where, requires_grad=_follows(given))
-    kernel = scalar_kernel(given.integrand, given.picks, number)
     inputs = [points.record(), len(points.weights), given.record(points.cell_points)]
+    sums = empty(domain.element_count(), dtype=number, device=where, requires_grad=_have_gradients(inputs))
+    kernel = scalar_kernel(given.integrand, given.picks, number)
     launch(kernel, sums.size, inputs, outputs=[sums], device=where)
     if output is None:
         return array_sum(sums)
@@ -166,11 +167,10 @@ def _put_number(sums: array, output: Any, add: bool) -> array:
     return output
 
 
-def _follows(given: Arguments) -> bool:
-    """True if gradients may be asked for: an array among the arguments requires one."""
-    arrays = [f.dof_values for f in given.discrete.values()]
-    arrays += [v for v in given.values.values() if isinstance(v, array)]
-    return any(a.requires_grad for a in arrays)
+def _have_gradients(inputs: Sequence[Any]) -> bool:
+    """True if an array in the records requires a gradient, so that the result does, too."""
+    records = (x for x in inputs if isinstance(x, StructValue))
+    return any(getattr(leaf, "requires_grad", False) for x in records for leaf in x._leaves())
 
 
 def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
@@ -178,10 +178,10 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     space, domain = given.test.space, points.domain
     where, rows = domain.geometry.device, space.component_count
     shape = (space.basis.shape.count, domain.element_count(), rows)
-    out = empty(shape, dtype=out_type, device=where, requires_grad=_follows(given))
-    kernel = vector_kernel(given.integrand, given.picks, number, rows)
     inner = points.cell_points
     inputs = [points.record(), len(points.weights), space.record(inner), given.record(inner)]
+    out = empty(shape, dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
+    kernel = vector_kernel(given.integrand, given.picks, number, rows)
     launch(kernel, shape[:2], inputs, outputs=[out], device=where)
     return out
 
@@ -193,9 +193,9 @@ def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     block = test.component_count, trial.component_count
     count = nodes[0] * nodes[1] * domain.element_count()
     where = domain.geometry.device
-    out = empty((count, *block), dtype=out_type, device=where, requires_grad=_follows(given))
-    kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
     inner = points.cell_points
     inputs = [points.record(), len(points.weights), test.record(inner), trial.record(inner), given.record(inner)]
+    out = empty((count, *block), dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
+    kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
     launch(kernel, (nodes[0], domain.element_count()), inputs, outputs=[out], device=where)
     return out
