@@ -139,7 +139,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "sparse": ("wp.sparse", "Matrices of which most blocks are zero; see [sparse.md](../sparse.md).", "wp.sparse"),
     "linear": ("wp.optim.linear", "Iterative solvers of linear systems; see [sparse.md](../sparse.md).",
                "wp.optim.linear"),
-    "fem": ("wp.fem", "Finite elements; see [fem.md](../fem.md).", "wp.fem"),
+    "fem": ("wp.fem", "Finite elements; see [fem.md](../fem.md).",
+            "wp.fem wp.fem.linalg wp.fem.polynomial wp.fem.utils"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}
@@ -337,7 +338,7 @@ def entries() -> Iterator[Entry]:
     for name, intrinsic in registry.INTRINSICS.items():
         if name not in done:
             yield _described(name, _page(name, "intrinsic"), intrinsic)
-    for module in (*wp._MODULES, "optim.linear"):
+    for module in (*wp._MODULES, "optim.linear", "fem.linalg", "fem.polynomial", "fem.utils"):
         if module != "config":
             yield from _members(module)
 

@@ -14,6 +14,7 @@ import omni.warp_core as wp
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
+import beam  # noqa: E402
 import heat  # noqa: E402
 import million  # noqa: E402
 import net  # noqa: E402
@@ -107,6 +108,22 @@ def test_a_long_string_runs_in_its_budget():
 def test_the_gradient_of_a_string_does_not_depend_on_the_budget():
     few, many = (gradient(million.String(700, budget)) for budget in (4 * 1024, 1 << 20))
     assert np.array_equal(few, many)
+
+
+def test_a_beam_bends_as_theory_says():
+    """Bending of a slender beam in plane strain, and the shear of a rectangle."""
+    stiffness = 4.0 * beam.MU * (beam.MU + beam.LAMBDA) / (2.0 * beam.MU + beam.LAMBDA)
+    bending = beam.WEIGHT * beam.LENGTH**4 / (8.0 * stiffness * beam.HEIGHT**3 / 12.0)
+    shear = beam.WEIGHT * beam.LENGTH**2 / (2.0 * 5.0 / 6.0 * beam.MU)
+    displacement = beam.bend(16)
+    assert displacement.dof_values.numpy()[:, 1].min() == pytest.approx(-bending - shear, rel=0.03)
+    strength = beam.stresses(displacement)
+    assert strength.min() >= 0.0 and strength[2, 0] > 3.0 * strength[2, 2]
+
+
+def test_the_picture_of_a_beam(tmp_path):
+    assert beam.main(str(tmp_path / "beam.png")) < 0.0
+    assert 5_000 < (tmp_path / "beam.png").stat().st_size < 200_000
 
 
 @pytest.mark.parametrize("name", ["throw", "heat", "net", "raycast", "terrain", "million"])

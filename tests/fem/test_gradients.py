@@ -65,6 +65,27 @@ def of_interpolation(u, space, values, out):
     wp.utils.array_inner(dest.dof_values, WEIGHTS, out)
 
 
+@fem.integrand
+def load(s: fem.Sample, v: fem.Field, k: wp.array(dtype=F)):
+    return k[s.element_index] * v(s)
+
+
+@fem.integrand
+def mass(s: fem.Sample, u: fem.Field, v: fem.Field):
+    return u(s) * v(s)
+
+
+def of_projected_system(u, space, values, out):
+    sides = fem.BoundarySides(space.geometry)
+    at_sides = {"u": fem.make_trial(space, domain=sides), "v": fem.make_test(space, domain=sides)}
+    fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}
+    matrix = fem.integrate(stiffness, fields=fields, values=values)
+    rhs = fem.integrate(load, fields={"v": fields["v"]}, values=values)
+    fixed = fem.integrate(mass, fields={"u": u, "v": at_sides["v"]}, assembly="nodal")
+    fem.project_linear_system(matrix, rhs, fem.integrate(mass, fields=at_sides, assembly="nodal"), fixed)
+    wp.utils.array_inner(matrix @ rhs, WEIGHTS, out)
+
+
 def evaluated(function, given, gradients=(True, True, True), records=False):
     """What a function gives for a field, coefficients and vertices, and its gradients if asked for."""
     x, k = (wp.array(a, dtype=F, requires_grad=g) for a, g in zip(given[:2], gradients))
@@ -96,7 +117,9 @@ def differences(function, given, which):
 GIVEN = (np.random.default_rng(1).normal(size=5), np.random.default_rng(2).uniform(1.0, 2.0, size=4), POINTS)
 
 
-@pytest.mark.parametrize("function", [of_energy, of_residual, of_matrix, of_sides, of_interpolation])
+@pytest.mark.parametrize(
+    "function", [of_energy, of_residual, of_matrix, of_sides, of_interpolation, of_projected_system]
+)
 def test_gradients_are_those_of_differences(function):
     found = evaluated(function, GIVEN, records=True)
     for which in range(3):

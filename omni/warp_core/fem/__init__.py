@@ -74,6 +74,7 @@ _HOMES = {
     "integrands": "Domain Field Integrand Sample integrand",
     "integration": "integrate",
     "interpolation": "interpolate",
+    "linalg": "linalg",
     "mesh_geometry": "Hexmesh Quadmesh2D Quadmesh3D Tetmesh Trimesh2D Trimesh3D",
     "polynomial": "Polynomial polynomial",
     "quadratures": "NodalQuadrature Quadrature RegularQuadrature",
@@ -81,6 +82,7 @@ _HOMES = {
     "shape_functions": "ElementBasis",
     "spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
         make_polynomial_space""",
+    "utils": "utils",
 }
 __all__ = [name for names in _HOMES.values() for name in names.split() if name not in _HOMES]
 _load = loader(__name__, _HOMES, globals())
