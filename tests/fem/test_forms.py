@@ -163,6 +163,50 @@ def test_results_go_to_outputs():
     assert number.list() == [2.0]
 
 
+@fem.integrand
+def count(s: fem.Sample):
+    return 1
+
+
+@fem.integrand
+def precise(s: fem.Sample):
+    return wp.float64(1.0)
+
+
+def test_integrands_give_numbers_of_any_type():
+    cells = fem.Cells(geometry("Grid2D", wp.float32))
+    assert fem.integrate(count, domain=cells) == pytest.approx(1.0, abs=1e-6)
+    assert fem.integrate(precise, domain=cells) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_closed_surface_has_no_boundary():
+    corners = wp.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=wp.vec3)
+    faces = wp.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)], dtype=int)
+    geo = fem.Trimesh3D(faces, corners)
+    boundary = fem.BoundarySides(geo)
+    assert (boundary.element_count(), fem.Sides(geo).element_count()) == (0, 6)
+    assert fem.integrate(one, domain=boundary) == 0.0
+    assert fem.integrate(one, domain=fem.Cells(geo)) == pytest.approx(1.5 + np.sqrt(0.75))
+    space = fem.make_polynomial_space(geo)
+    assert fem.integrate(one_of, fields={"v": fem.make_test(space, domain=boundary)}).list() == [0.0] * 4
+
+
+@fem.integrand
+def one_of(s: fem.Sample, v: fem.Field):
+    return v(s)
+
+
+def test_blocks_of_zeros_can_be_left_out():
+    space = fem.make_polynomial_space(geometry("Grid2D"), discontinuous=True)
+    fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}
+    every = fem.integrate(mass, fields=fields)
+    few = fem.integrate(stiffness, fields=fields, bsr_options={"prune_numerical_zeros": True})
+    assert every.nnz_sync() == 6 * 16 and few.nnz_sync() <= 6 * 16
+    sides = fem.BoundarySides(space.geometry)
+    fields = {"u": fem.make_trial(space, domain=sides), "v": fem.make_test(space, domain=sides)}
+    assert fem.integrate(mass, fields=fields).nnz_sync() == 10 * 4 - 4
+
+
 def test_a_lumped_mass_matrix_is_diagonal():
     space = fem.make_polynomial_space(geometry("Grid2D"), degree=2)
     fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}

@@ -154,6 +154,20 @@ def test_what_is_not_there_is_refused(call, text):
         call()
 
 
+@fem.integrand
+def wide(s: fem.Sample):
+    return wp.vec2(1.0, 2.0)
+
+
+def test_values_of_other_types_are_told():
+    with pytest.raises(TypeError, match=r"integrand `scaled`: parameter `factor`: expected .*float32"):
+        fem.integrate(scaled, fields={"v": TEST}, values={"factor": wp.vec2(1.0, 2.0)})
+    with pytest.raises(wp.CompileError, match=r"`dest\[node\]` holds float32, but this is vec2f"):
+        fem.interpolate(wide, dest=SPACE.make_field())
+    with pytest.raises(NotImplementedError, match="knows prune_numerical_zeros only, not \\['topology'\\]"):
+        fem.integrate(mass, fields={"u": TRIAL, "v": TEST}, bsr_options={"topology": "masked"})
+
+
 def test_more_than_two_cells_at_a_side_are_refused():
     points = wp.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)], dtype=wp.vec2)
     geo = fem.Trimesh2D(wp.array([(0, 1, 2), (0, 1, 3), (0, 1, 4)], dtype=int), points)

@@ -170,16 +170,15 @@ def add_matrix(
     points: Quadrature,
     integrals: array,
     output: Any,
-    *,
-    add: bool = False,
-    is_diagonal: bool = False,
-    prune_numerical_zeros: bool | None = None,
+    add: bool,
+    prune: bool,
 ) -> BsrMatrix:
-    """Sum up the integrals of each pair of nodes: into `output`, or into a new matrix."""
+    """Sum up the integrals of each pair of nodes: into `output`, or into a new matrix. `prune` leaves out blocks of
+    zeros.
+    """
     domain = points.domain
     dtype = block_type(integrals.dtype, (integrals.shape[1], integrals.shape[2]))
     made = new_matrix(test.node_count(), trial.node_count(), dtype, integrals.device)
-    prune = domain.is_sides or is_diagonal if prune_numerical_zeros is None else prune_numerical_zeros
     if prune:
         rows, columns = _triplet_places(test.basis, trial.basis, domain)
         bsr_set_from_triplets(made, rows, columns, integrals, prune_numerical_zeros=True)

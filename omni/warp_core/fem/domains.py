@@ -102,13 +102,17 @@ class GeometryDomain:
 
     def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
         """What kernels need of the domain to sample it at points of each element."""
-        g = self.geometry
-        inner = self.cell_points(points)
-        kind = cells_record(_type_of(g.record(inner)), g.scalar, g.cell_dimension, g.dimension)
-        return kind(**self._common(points, inner, weights), volume=g.cell.volume)
+        common = self._common(points, weights)
+        return self._kind(cells_record, common)(**common)
 
-    def _common(self, points: np.ndarray, inner: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-        g = self.geometry
+    def _kind(self, factory: Callable[..., Any], common: dict[str, Any]) -> Any:
+        """The class of records of the domain."""
+        g, of_geometry = self.geometry, type(common["geometry"])
+        return factory(of_geometry, g.scalar, g.cell_dimension, g.dimension)
+
+    def _common(self, points: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+        """The fields that records of all domains have."""
+        g, inner = self.geometry, self.cell_points(points)
         coords = [np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in (points, inner)]
         kind, where = vector_type(3, g.scalar), g.device
         return {
@@ -117,11 +121,8 @@ class GeometryDomain:
             "coords": array(coords[0], dtype=kind, device=where),
             "cell_coords": array(coords[1], dtype=kind, device=where),
             "weights": array(weights, dtype=g.scalar_type, device=where),
+            "volume": self.reference_element.volume,
         }
-
-
-def _type_of(record: Any) -> Any:
-    return type(record)
 
 
 class Cells(GeometryDomain):
@@ -175,23 +176,14 @@ class Sides(GeometryDomain):
 
     def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
         """What kernels need of the sides."""
-        g = self.geometry
-        inner = self.cell_points(points)
-        kind = sides_record(_type_of(g.record(inner)), g.scalar, g.cell_dimension, g.dimension)
+        g, common = self.geometry, self._common(points, weights)
         kind_of_axis, facets = vector_type(g.cell_dimension, g.scalar), g.cell.facets
         columns = zip(*((f.tangents[0], f.tangents[-1], f.normal) for f in facets))
         tables = [np.repeat(np.array(column), len(points), axis=0) for column in columns]
         made = [array(t, dtype=kind_of_axis, device=g.device) for t in tables]
         cells, numbers = self._kernel_tables
-        return kind(
-            **self._common(points, inner, weights),
-            volume=self.reference_element.volume,
-            cells=cells,
-            facets=numbers,
-            first_axes=made[0],
-            last_axes=made[1],
-            normals=made[2],
-        )
+        axes = {"first_axes": made[0], "last_axes": made[1], "normals": made[2]}
+        return self._kind(sides_record, common)(**common, cells=cells, facets=numbers, **axes)
 
 
 class BoundarySides(Sides):

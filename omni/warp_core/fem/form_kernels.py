@@ -8,17 +8,16 @@ other. Start with `matrix_kernel`.
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type"
 
-from functools import cache
 from typing import Any
 
 from .. import tid, vec2i, zeros
 from ..arrays.array import array, array3d
 from ..lang.kernel import Kernel, kernel
-from .integrands import Integrand
+from .integrands import Integrand, kept
 from .kernel_records import basis_at, sample_at
 
 
-@cache
+@kept
 def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> Kernel:
     """The kernel that integrates over each element."""
 
@@ -29,13 +28,13 @@ def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> 
         for q in range(points):
             s = sample_at(domain, element, q)
             given = (s, domain, 0, 0, *rest)
-            total += number(s.qp_weight * s.measure * integrand(*[given[i] for i in picks]))
+            total += number(s.qp_weight * s.measure) * number(integrand(*[given[i] for i in picks]))
         out[element] = total
 
     return integrate_elements
 
 
-@cache
+@kept
 def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, components: int) -> Kernel:
     """The kernel that integrates over each element for each test function: node of a cell x element x component."""
 
@@ -45,18 +44,19 @@ def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, com
         sums = zeros(components, dtype=number)
         for q in range(points):
             s = sample_at(domain, element, q)
+            weight = number(s.qp_weight * s.measure)
             for c in range(components):
                 s.test_dof = vec2i(i, c)
                 v = basis_at(test, s, i, c)
                 given = (s, domain, v, 0, *rest)
-                sums[c] += number(s.qp_weight * s.measure * integrand(*[given[k] for k in picks]))
+                sums[c] += weight * number(integrand(*[given[k] for k in picks]))
         for c in range(components):
             out[i, element, c] = out.dtype(sums[c])
 
     return integrate_tests
 
 
-@cache
+@kept
 def matrix_kernel(
     integrand: Integrand, picks: tuple[int, ...], number: Any, rows: int, columns: int, trials: int
 ) -> Kernel:
@@ -77,7 +77,7 @@ def matrix_kernel(
         sums = zeros(trials * rows * columns, dtype=number)
         for q in range(points):
             s = sample_at(domain, element, q)
-            weight = s.qp_weight * s.measure
+            weight = number(s.qp_weight * s.measure)
             for r in range(rows):
                 s.test_dof = vec2i(i, r)
                 v = basis_at(test, s, i, r)
@@ -85,8 +85,8 @@ def matrix_kernel(
                     for c in range(columns):
                         s.trial_dof = vec2i(j, c)
                         given = (s, domain, v, basis_at(trial, s, j, c), *rest)
-                        found = integrand(*[given[k] for k in picks])
-                        sums[(j * rows + r) * columns + c] += number(weight * found)
+                        found = number(integrand(*[given[k] for k in picks]))
+                        sums[(j * rows + r) * columns + c] += weight * found
         elements = out.shape[0] // (trials * test.values.shape[1])
         for j in range(trials):
             for r in range(rows):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from ..lang.kernel import Function
@@ -50,6 +50,22 @@ class Domain:
 
 class Integrand(Function):
     """A function that `integrate` and `interpolate` evaluate, and that integrands call: see `integrand`."""
+
+    @cached_property
+    def kernels(self) -> dict[Any, Any]:
+        """Its kernels, by what they depend on."""
+        return {}
+
+
+def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: a function that makes a kernel of an integrand makes it once. The integrand keeps it."""
+
+    def found(of: Integrand, *key: Any) -> Any:
+        if (make, key) not in of.kernels:
+            of.kernels[make, key] = make(of, *key)
+        return of.kernels[make, key]
+
+    return found
 
 
 def integrand(func: Callable | None = None, kernel_options: Mapping[str, Any] | None = None) -> Any:
@@ -176,7 +192,14 @@ class Arguments:
         """The discrete fields, at points of cells, and the values, in one record."""
         fields = [f.record(points) for f in self.discrete.values()]
         types = (*(type(f).__wc_type__ for f in fields), *self._value_types.values())
-        return _arguments_record(types)(*fields, *(self.values[name] for name in self._value_types))
+        made = _arguments_record(types)(*fields)
+        for i, name in enumerate(self._value_types, len(fields)):
+            try:
+                setattr(made, f"argument{i}", self.values[name])
+            except (TypeError, ValueError) as why:
+                reason = str(why).partition(": ")[2]
+                raise type(why)(f"{self._subject}: parameter `{name}`: {reason}") from None
+        return made
 
 
 @cache

@@ -93,8 +93,16 @@ def integrate(
     if given.trial is None:
         return add_vector(given.test.space, points, _vector(given, points, number, scalar), out_type, output, add)
     triplets = _matrix(given, points, number, scalar)
-    options = {"is_diagonal": assembly == "nodal", "add": add, **(bsr_options or {})}
-    return add_matrix(given.test.space, given.trial.space, points, triplets, output, **options)
+    prune = _prunes(points, assembly, bsr_options or {})
+    return add_matrix(given.test.space, given.trial.space, points, triplets, output, add, prune)
+
+
+def _prunes(points: Quadrature, assembly: str | None, options: Mapping[str, Any]) -> bool:
+    """True if blocks of zeros are left out of a matrix."""
+    unknown = options.keys() - {"prune_numerical_zeros"}
+    if unknown:
+        raise NotImplementedError(f"bsr_options: wp.fem knows prune_numerical_zeros only, not {sorted(unknown)}")
+    return options.get("prune_numerical_zeros", points.domain.is_sides or assembly == "nodal")
 
 
 def _output_type(given: Arguments, output: Any, output_dtype: Any) -> Any:

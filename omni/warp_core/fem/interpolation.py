@@ -7,7 +7,6 @@ Start with `interpolate`. A thread is a node, and walks the elements that have i
 # mypy: disable-error-code="valid-type"
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..launches.launch import launch
 from .assembly import Places, by_node
 from .domains import Cells, GeometryDomain
 from .fields import DiscreteField, FieldLike
-from .integrands import Arguments, Field, Integrand, Sample, integrand
+from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .kernel_records import sample_at
 from .quadratures import NodalQuadrature, Quadrature
 from .spaces import BasisSpace
@@ -119,7 +118,7 @@ def _refuse(given: Arguments, dest: Any, where: Any, dest_space: Any, dim: Any) 
 # -- at points ------------------------------------------------------------------------------------------------------
 
 
-@cache
+@kept
 def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> Kernel:
     """The kernel that evaluates an integrand at the points of elements, and keeps what it gives, or not."""
     if not keeps:
@@ -133,10 +132,10 @@ def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> K
         return evaluate_points
 
     @kernel
-    def store_points(domain: Any, points: int, rest: Any, out: array1d(dtype=Any)):
+    def store_points(domain: Any, points: int, rest: Any, dest: array1d(dtype=Any)):
         element, q = tid()
         given = (sample_at(domain, element, q), domain, 0, 0, *rest)
-        out[element * points + q] = integrand(*[given[i] for i in picks])
+        dest[element * points + q] = integrand(*[given[i] for i in picks])
 
     return store_points
 
@@ -163,7 +162,7 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
 # -- at nodes -------------------------------------------------------------------------------------------------------
 
 
-@cache
+@kept
 def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) -> Kernel:
     """The kernel that evaluates an integrand at nodes, in each element that has the node."""
     is_weighted, is_mean, is_first = (reduction == r for r in ("weighted_average", "mean", "first"))
@@ -177,7 +176,7 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) ->
         elements: int,
         domain: Any,
         rest: Any,
-        out: array1d(dtype=Any),
+        dest: array1d(dtype=Any),
     ):
         group = tid()
         node, start, end = nodes[group], starts[group], starts[group + 1]
@@ -207,7 +206,7 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) ->
             found = found / weight
         if is_mean:
             found = found / type(weight)(end - start)
-        out[node] = found
+        dest[node] = found
 
     return store_nodes
 

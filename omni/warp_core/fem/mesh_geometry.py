@@ -64,7 +64,7 @@ class Mesh(Geometry):
         self._check(indices, positions, env_count)
         if build_bvh:
             raise NotImplementedError(f"{self.name}: wp.fem has no lookup by position yet; write build_bvh=False")
-        self.positions, self.device = positions, positions.device
+        self._positions, self.device = positions, positions.device
         vector: Any = wc_type(positions.dtype)
         self.scalar = vector.scalar
         self.scalar_type = scalar_class(self.scalar)
@@ -87,6 +87,11 @@ class Mesh(Geometry):
                 f"{self.name}: expected positions of wp.vec{self.dimension} or wp.vec{self.dimension}d, got "
                 f"{positions.dtype.__name__}"
             )
+
+    @property
+    def positions(self) -> array:
+        """The positions of vertices. They may be written to; another array makes another mesh."""
+        return self._positions
 
     def vertex_count(self) -> int:
         """Number of vertices."""
