@@ -134,6 +134,18 @@ def test_a_field_is_evaluated_with_its_gradient():
     assert fem.integrate(product, quadrature=quadrature, fields={"f": field}) == pytest.approx(1.0 / 6.0, abs=1e-13)
 
 
+def test_integrands_run_as_python():
+    """The interpreter runs the kernels of forms, so that a debugger stops in integrands."""
+    space = fem.make_polynomial_space(fem.Grid2D(res=(2, 1), scalar_type=wp.float64))
+    fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}
+    compiled = [fem.integrate(stiffness, fields=fields).values.numpy(), fem.integrate(load, fields={"v": fields["v"]})]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wp.config, "mode", "interpret")
+        found = [fem.integrate(stiffness, fields=fields).values.numpy(), fem.integrate(load, fields={"v": fields["v"]})]
+    np.testing.assert_allclose(found[0], compiled[0], atol=1e-14)
+    np.testing.assert_allclose(found[1].numpy(), compiled[1].numpy(), atol=1e-14)
+
+
 def test_float32_is_the_default():
     space = fem.make_polynomial_space(geometry("Grid2D", wp.float32))
     fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}

@@ -186,6 +186,6 @@ def test_unknown_names_are_unknown():
         fem.nothing
 
 
-def test_integrands_do_not_run_in_python():
-    with pytest.raises(TypeError, match=re.escape("`fem.grad(u, s)` can be called in kernels and integrands only")):
+def test_operators_are_for_kernels():
+    with pytest.raises(TypeError, match=re.escape("`fem.grad(u, s)` is called with a struct that supplies it")):
         fem.grad(np.zeros(2), None)

@@ -85,8 +85,11 @@ def test_what_a_type_lacks_is_refused_with_its_reason():
         wp.launch(of_disc, dim=1, inputs=[Disc(1.0), wp.zeros(1, dtype=float)])
     with pytest.raises(wp.CompileError, match=r"`out\[0\]` is float32, which has no `area\(shape\)`"):
         wp.launch(of_number, dim=1, inputs=[wp.zeros(1, dtype=float)])
-    with pytest.raises(TypeError, match="in kernels and integrands only"):
-        area(Disc(1.0))
+    assert area(Square(3.0, 1.0)) == 9.0
+    with pytest.raises(TypeError, match="in kernels: float has none"):
+        area(1.0)
+    with pytest.raises(TypeError, match="got no argument"):
+        area()
 
 
 def test_the_hash_of_a_kernel_has_what_its_structs_supply():

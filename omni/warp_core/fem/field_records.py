@@ -78,7 +78,7 @@ def divergence(u: Any, s: SAMPLE):
 def symmetric_gradient(u: Any, s: SAMPLE):
     """The symmetric part of the gradient of a field of vectors."""
     g = grad(u, s)
-    return g.dtype(0.5) * (g + transpose(g))
+    return type(g[0, 0])(0.5) * (g + transpose(g))
 
 
 @func
@@ -130,6 +130,7 @@ def basis_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -
 def space_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
     """What kernels need of a space of values of a type to make test and trial fields."""
     basis, kind = basis_record(t, scalar, cell_dimension, dimension), python_type(t)
+    columns = t.cols if isinstance(t, Mat) else 1
 
     @func
     def of_numbers(space: Any, s: Any, node: int, component: int):
@@ -145,7 +146,7 @@ def space_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -
     @func
     def of_matrices(space: Any, s: Any, node: int, component: int):
         value = kind()
-        value[component // value.shape[1], component % value.shape[1]] = space.values[s.row, node]
+        value[component // columns, component - component // columns * columns] = space.values[s.row, node]
         return basis(value)
 
     supplied = of_vectors if isinstance(t, Vec) else of_matrices if isinstance(t, Mat) else of_numbers

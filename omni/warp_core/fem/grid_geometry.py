@@ -25,8 +25,8 @@ __all__ = ["Grid2D", "Grid3D"]
 def position_2d(g: Any, cell: int, row: int, coords: Any):
     """The position in a cell of a grid in the plane."""
     line = cell // g.columns
-    x = coords.dtype(line) + coords[0]
-    y = coords.dtype(cell - line * g.columns) + coords[1]
+    x = type(coords[0])(line) + coords[0]
+    y = type(coords[0])(cell - line * g.columns) + coords[1]
     return g.origin + type(g.origin)(x * g.size[0], y * g.size[1])
 
 
@@ -35,9 +35,9 @@ def position_3d(g: Any, cell: int, row: int, coords: Any):
     """The position in a cell of a grid in space."""
     line = cell // g.columns
     layer = line // g.rows
-    x = coords.dtype(layer) + coords[0]
-    y = coords.dtype(line - layer * g.rows) + coords[1]
-    z = coords.dtype(cell - line * g.columns) + coords[2]
+    x = type(coords[0])(layer) + coords[0]
+    y = type(coords[0])(line - layer * g.rows) + coords[1]
+    z = type(coords[0])(cell - line * g.columns) + coords[2]
     return g.origin + type(g.origin)(x * g.size[0], y * g.size[1], z * g.size[2])
 
 

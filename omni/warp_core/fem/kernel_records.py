@@ -6,7 +6,7 @@ All samples of one kind of domain have one type, and so have the fields that are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..lang.generics import TypeVar
 from ..lang.kernel import Function
 from ..lang.types import Mat, Scalar, Vec
 from ..lang.values.scalars import SCALAR_CLASSES, int32
-from ..lang.values.struct_operators import StructOperator
+from ..lang.values.struct_operators import CALL, StructOperator
 from ..lang.values.structs import struct
 from ..lang.values.type_registry import python_type
 
@@ -42,6 +42,17 @@ def scalar_class(scalar: Scalar) -> Any:
 _made: dict[Any, Any] = {}
 
 
+def _fields(self: Any) -> Iterator[Any]:
+    return iter(self._values)
+
+
+def _call(self: Any, *args: Any) -> Any:
+    return type(self).supplies[CALL](self, *args)
+
+
+_IN_PYTHON = {"__iter__": _fields, "__call__": _call}  # for kernels that run as Python
+
+
 def record(
     name: str,
     fields: Mapping[str, Any],
@@ -50,6 +61,7 @@ def record(
 ) -> Any:
     """A struct type. Types of different operators need different names, as a type is its name and its fields."""
     body = {"__annotations__": dict(fields), "supplies": dict(supplies or {}), "refuses": dict(refuses or {})}
+    body |= _IN_PYTHON
     made = struct(type(name, (), body))
     if _made.setdefault(made.__wc_type__, made) is not made:
         raise AssertionError(f"two records are {made.__wc_type__!r}")

@@ -40,8 +40,12 @@ class StructOperator:
         self.name, self.shown, self.__doc__ = name, shown or name, doc
 
     def __call__(self, *args: Any) -> Any:
-        """Refuse, as values of the struct exist in kernels only."""
-        raise TypeError(f"`{self.shown}` can be called in kernels and integrands only")
+        """Run the function in Python, where kernels run as Python. Raises TypeError if the struct supplies none."""
+        given = getattr(type(args[0]), "supplies", _NONE) if args else _NONE
+        if self.name not in given:
+            got = f"{type(args[0]).__name__} has none" if args else "got no argument"
+            raise TypeError(f"`{self.shown}` is called with a struct that supplies it, in kernels: {got}")
+        return given[self.name](*args)
 
     def __repr__(self) -> str:
         return f"<operator {self.shown}>"
