@@ -60,7 +60,11 @@ def record(
     refuses: Mapping[str, str] | None = None,
 ) -> Any:
     """A struct type. Types of different operators need different names, as a type is its name and its fields."""
-    body = {"__annotations__": dict(fields), "supplies": dict(supplies or {}), "refuses": dict(refuses or {})}
+    body: dict[str, Any] = {
+        "__annotations__": dict(fields),
+        "supplies": dict(supplies or {}),
+        "refuses": dict(refuses or {}),
+    }
     body |= _IN_PYTHON
     made = struct(type(name, (), body))
     if _made.setdefault(made.__wc_type__, made) is not made:
@@ -93,7 +97,5 @@ def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
 # Operators between the kernels of a form and its records; programs do not see them.
 sample_at = StructOperator("sample")  # (domain, element, point) -> the sample
 basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test or trial field there
-node_of = StructOperator("node")  # (space, cell, node of the cell) -> the node
-cell_of = StructOperator("cell")  # (domain, element) -> the cell
 position_at = StructOperator("position_at")  # (geometry, cell, row, coordinates) -> the position
 jacobian_at = StructOperator("jacobian_at")  # (geometry, cell, row) -> the derivative of positions by coordinates
