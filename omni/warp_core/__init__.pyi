@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
 from . import autograd as autograd
 from . import config as config
+from . import fem as fem
 from . import geometry as geometry
 from . import jax_experimental as jax_experimental
 from . import nodes as nodes

@@ -137,12 +137,12 @@ def _check_output(output: Any, space: FunctionSpace) -> None:
 
 
 def _triplet_places(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain) -> tuple[array, array]:
-    """Rows and columns of the integrals: test node x trial node x element."""
+    """Rows and columns of the integrals: element x test node x trial node."""
 
     def find() -> tuple[array, array]:
-        rows, columns = (basis.cell_nodes[domain.element_cells].T for basis in (test, trial))
-        shape = len(rows), len(columns), rows.shape[1]
-        every = np.broadcast_to(rows[:, None], shape), np.broadcast_to(columns[None], shape)
+        rows, columns = (basis.cell_nodes[domain.element_cells] for basis in (test, trial))
+        shape = len(rows), rows.shape[1], columns.shape[1]
+        every = np.broadcast_to(rows[:, :, None], shape), np.broadcast_to(columns[:, None], shape)
         return _device_array(every[0].ravel(), domain), _device_array(every[1].ravel(), domain)
 
     return domain.remember(("triplets", test, trial), find)

@@ -1,8 +1,8 @@
 """Kernels of forms, one for each integrand and kind of form: a thread is an element, or a node of an element.
 
 A thread of a matrix is an element and a test node. It adds up a row of the element's matrix in memory of its own, so
-that the test function is computed once for each point. Threads next to each other are elements, and write next to each
-other. Start with `matrix_kernel`.
+that the test function is computed once for each point. The blocks of an element lie next to each other, so that a row of
+the matrix, which sums up blocks of few elements, finds them in few places. Start with `matrix_kernel`.
 """
 
 # Annotations are values here: the types of kernels.
@@ -87,11 +87,10 @@ def matrix_kernel(
                         given = (s, domain, v, basis_at(trial, s, j, c), *rest)
                         found = number(integrand(*[given[k] for k in picks]))
                         sums[(j * rows + r) * columns + c] += weight * found
-        elements = out.shape[0] // (trials * test.values.shape[1])
         for j in range(trials):
             for r in range(rows):
                 for c in range(columns):
-                    at = (i * trials + j) * elements + element
+                    at = (element * test.values.shape[1] + i) * trials + j
                     out[at, r, c] = out.dtype(sums[(j * rows + r) * columns + c])
 
     return integrate_pairs

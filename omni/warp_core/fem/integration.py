@@ -195,7 +195,7 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
 
 
 def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
-    """The integrals over each element: a block for each test node, trial node and element."""
+    """The integrals over each element: a block for each element, test node and trial node."""
     test, trial, domain = given.test.space, given.trial.space, points.domain
     nodes = test.basis.shape.count, trial.basis.shape.count
     block = test.component_count, trial.component_count
