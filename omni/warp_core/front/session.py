@@ -37,7 +37,7 @@ from .statements.iteration import Items, iterate
 from .statements.lvalues import from_memory
 from .tiles.tile_names import TileNames, own_name
 from .tiles.tile_views import whole
-from .values import Closure, Front, Static, TupleValue, UntypedLiteral, flatten, spell_shape
+from .values import Closure, Front, PassedItem, Static, TupleValue, UntypedLiteral, flatten, spell_shape
 
 
 @dataclass
@@ -215,7 +215,7 @@ class Session:
             if p in m.tiles:
                 cx.env[own_name(p)], cx.env[p] = value, whole(value, own_name(p))
         for p_name, x in m.statics:
-            cx.env[p_name] = _own(cx, x)
+            cx.env[p_name] = _own(cx, x, given)
         for local, p in m.adjoints.items():
             cx.env[local] = first_adjoint(cx.b, given[p])
         for local, (t, read) in zeroed.items():
@@ -340,11 +340,13 @@ class Session:
             self.depth -= 1
 
 
-def _own(cx: Context, x: Any) -> Any:
-    """A compile-time argument with the caller's constants made again in this function."""
+def _own(cx: Context, x: Any, given: dict[str, Value]) -> Any:
+    """A compile-time argument with the caller's constants made again in this function; `given` are the parameters."""
     if isinstance(x, Value):
         return cx.b.const(x.const, x.type)
-    return TupleValue([_own(cx, i) for i in x.items]) if isinstance(x, TupleValue) else x
+    if isinstance(x, PassedItem):
+        return given[x.parameter]
+    return TupleValue([_own(cx, i, given) for i in x.items]) if isinstance(x, TupleValue) else x
 
 
 def _final(cx: Context, parameter: str, r: Returned) -> Value:
@@ -421,4 +423,6 @@ def _static_key(x: Any) -> Any:
         return x.type.key, repr(x.const)
     if isinstance(x, TupleValue):
         return tuple(map(_static_key, x.items))
+    if isinstance(x, PassedItem):
+        return "passed", x.parameter
     return id(getattr(x, "node", x))

@@ -82,6 +82,13 @@ class TupleValue:
         return sum(i.size if isinstance(i, TupleValue) else 1 for i in self.items)
 
 
+@dataclass(slots=True)
+class PassedItem:
+    """A run-time item of a tuple that a function is called with. `parameter` brings its value."""
+
+    parameter: str
+
+
 class FormattedString(TupleValue):
     """An f-string with run-time parts: a tuple that prints without separators. `specs` has a format for each part."""
 
@@ -156,6 +163,13 @@ class Poison:
 POISON = Poison()
 
 Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | Closure
+
+
+def with_parameters(x: Any, renamed: Callable[[str], str]) -> Any:
+    """A compile-time argument whose items are passed by parameters of other names."""
+    if isinstance(x, PassedItem):
+        return PassedItem(renamed(x.parameter))
+    return TupleValue([with_parameters(i, renamed) for i in x.items]) if isinstance(x, TupleValue) else x
 
 
 def spell_front(x: Any) -> str:

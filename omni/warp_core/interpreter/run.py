@@ -23,7 +23,7 @@ from ..front.lower import local_types, lower_function, lower_kernel
 from ..front.names import is_constant
 from ..front.values import UntypedLiteral
 from ..lang import registry
-from ..lang.generics import Constant, Reference
+from ..lang.generics import Constant, Reference, TuplePattern
 from ..lang.inference import infer, is_open, no_overload, overload_for
 from ..lang.kernel import Definition, Function, Kernel
 from ..lang.ref_params import changes_arguments
@@ -244,12 +244,14 @@ def value(x: Any) -> Any:
     return x.copy() if isinstance(x, LocalCells) else typed(x)
 
 
-def convert(x: Any, t: Type) -> Any:
+def convert(x: Any, t: Type | TuplePattern) -> Any:
     """`x` as a value of type `t`: literals adapt, anything else must have that type.
 
     Raises:
         TypeError: `x` has another type.
     """
+    if isinstance(t, TuplePattern):
+        return _tuple(x, t)
     if isinstance(t, Array):
         return _array(x, t)
     u = _type(x)
@@ -259,6 +261,13 @@ def convert(x: Any, t: Type) -> Any:
     if isinstance(t, Struct):
         flat = tuple(_array(v, leaf) if isinstance(leaf, Array) else v for v, (_, leaf) in zip(flat, leaves(t)))
     return from_leaves(t, flat)
+
+
+def _tuple(x: Any, t: TuplePattern) -> tuple:
+    wanted = t.items_for(len(x)) if isinstance(x, tuple) else None
+    if wanted is None:
+        raise TypeError(f"expected {t}, got {x!r}")
+    return tuple(map(convert, x, wanted))
 
 
 def _array(x: Any, t: Array) -> ArrayCells:

@@ -14,7 +14,7 @@ from typing import Any as AnyObject
 from typing import ClassVar, NoReturn
 
 from . import generics, types
-from .generics import Constant, Pattern, TypeVar
+from .generics import Constant, Pattern, TuplePattern, TypeVar
 from .types import Type
 
 _PYTHON: dict[object, Type] = {int: types.I32, float: types.F32, bool: types.BOOL}
@@ -35,7 +35,7 @@ _COMPILE_TIME = (str, typing.Callable, collections.abc.Callable)
 
 def type_or_none(annotation: AnyObject) -> AnyObject:
     """Like `type_of`, but None for what is not a type."""
-    if isinstance(annotation, (Type, TypeVar, Pattern)):
+    if isinstance(annotation, (Type, TypeVar, Pattern, TuplePattern)):
         return annotation
     found = getattr(annotation, "__wc_type__", None)
     if found is not None:  # a value of a type is not a type
@@ -53,6 +53,8 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
         return _variable(annotation)
     if typing.get_origin(annotation) in _UNIONS:
         return _union(typing.get_args(annotation))
+    if typing.get_origin(annotation) is tuple:
+        return _tuple(typing.get_args(annotation))
     if any(annotation is c for c in _COMPILE_TIME) or typing.get_origin(annotation) is collections.abc.Callable:
         return Constant
     return None
@@ -79,6 +81,13 @@ def _union(members: tuple[AnyObject, ...]) -> AnyObject:
     if not all(isinstance(t, Type) for t in found):
         return None
     return TypeVar(" | ".join(map(generics.spell, found)), "any", free=True, among=tuple(found))
+
+
+def _tuple(items: tuple[AnyObject, ...]) -> TuplePattern | None:
+    """The pattern of `tuple[...]`, None if an item is no type."""
+    repeated = len(items) == 2 and items[1] is ...
+    found = tuple(type_or_none(i) for i in (items[:1] if repeated else items))
+    return None if None in found else TuplePattern(found, repeated)
 
 
 def _is_array(t: AnyObject) -> bool:

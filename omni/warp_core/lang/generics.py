@@ -103,6 +103,32 @@ class Reference:
         return f"wp.ref[{spell_pattern(self.pattern)}]"
 
 
+class TuplePattern:
+    """A parameter that takes a tuple. `items` are the types and patterns of its items; a `repeated` one has a single
+    item, which stands for any number of them.
+    """
+
+    __slots__ = ("items", "repeated")
+
+    def __init__(self, items: tuple, repeated: bool = False):
+        self.items, self.repeated = items, repeated
+
+    def items_for(self, count: int) -> tuple | None:
+        """The patterns of `count` items, None if the tuple has another number of them."""
+        if self.repeated:
+            return self.items * count
+        return self.items if len(self.items) == count else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TuplePattern) and (self.items, self.repeated) == (other.items, other.repeated)
+
+    def __hash__(self) -> int:
+        return hash((TuplePattern, self.items, self.repeated))
+
+    def __repr__(self) -> str:
+        return f"tuple[{', '.join(map(spell_pattern, self.items))}{', ...' if self.repeated else ''}]"
+
+
 def plain(pattern: typing.Any) -> typing.Any:
     """The type or pattern of a parameter's value."""
     return pattern.pattern if isinstance(pattern, Reference) else pattern
@@ -189,6 +215,8 @@ class Tile(_Head):
 
 def is_generic(pattern) -> bool:
     """True if matching `pattern` needs bindings."""
+    if isinstance(pattern, TuplePattern):
+        return any(map(is_generic, pattern.items))
     return isinstance(pattern, (TypeVar, Pattern))
 
 
@@ -217,6 +245,8 @@ def substitute(pattern, bindings: dict[str, object]):
         return pattern if pattern.free else bindings.get(pattern.name, pattern)
     if isinstance(pattern, Pattern):
         return _apply(pattern.head, tuple(substitute(p, bindings) for p in pattern.params))
+    if isinstance(pattern, TuplePattern):
+        return TuplePattern(tuple(substitute(p, bindings) for p in pattern.items), pattern.repeated)
     return pattern
 
 
@@ -233,7 +263,7 @@ def spell_pattern(pattern) -> str:
         if not isinstance(ndim, int):
             return f"{head}[{spell_pattern(dtype)}, {ndim}]"
         return f"{head}{f'{ndim}d' if ndim != 1 else ''}[{spell_pattern(dtype)}]"
-    return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, int)) else spell(pattern)
+    return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, TuplePattern, int)) else spell(pattern)
 
 
 _SCALAR_NAMES = {"bool": "bool", "bf16": "bfloat16"}

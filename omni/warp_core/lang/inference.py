@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 from . import types
 from .annotations import describe, type_or_none
 from .arrays import ArrayAnnotation
-from .generics import Constant, Pattern, is_generic, passed, plain, spell, spell_pattern, substitute, unify
+from .generics import (
+    Constant,
+    Pattern,
+    TuplePattern,
+    is_generic,
+    passed,
+    plain,
+    spell,
+    spell_pattern,
+    substitute,
+    unify,
+)
 from .types import Array, Type
 from .values.value_classes import python_type
 
@@ -209,6 +220,9 @@ def overload_for(overloads: Sequence[Function], args: Sequence[Any], kwargs: Map
 def _takes(pattern: Any, x: Any, bindings: dict[str, object], adapting: bool) -> bool:
     if pattern is Constant:
         return True
+    if isinstance(pattern, TuplePattern):
+        items = pattern.items_for(len(x)) if isinstance(x, tuple) else None
+        return items is not None and all(_takes(p, y, bindings, adapting) for p, y in zip(items, x))
     if type(x) not in (bool, int, float):
         found = passed(type_of_value(x, pattern), pattern)
         return found is not None and unify(pattern, found, bindings)

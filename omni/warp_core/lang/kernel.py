@@ -19,13 +19,18 @@ from ..late_bound import late
 from . import inference, kernel_options
 from .annotations import AnnotationError, named_in, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
-from .generics import Constant, Reference, spell
+from .generics import Constant, Reference, TuplePattern, spell
 from .kernel_module import chosen_module
 from .kernel_transforms import Transform, subject_after
 from .source import LinecacheEntry, Source, parse
 from .source_recovery import split_lines
 from .types import Type
 
+# Parameters that functions have and kernels do not, and what to write in their place.
+_NOT_OF_KERNELS = {
+    Reference: "a kernel has no caller whose variables it could change: use an array",
+    TuplePattern: "a launch passes no tuples: write a parameter for each item, or a vector",
+}
 _numbers = count()  # of definitions, in the order in which they are made
 
 
@@ -70,8 +75,9 @@ class Definition:
             problems = e.problems
         else:
             if isinstance(self, Kernel):
-                why = "has no caller whose variables it could change: use an array"
-                problems = [(p.name, f"`{p.name}`: a kernel {why}") for p, t in found if isinstance(t, Reference)]
+                problems = [
+                    (p.name, f"`{p.name}`: {_NOT_OF_KERNELS[type(t)]}") for p, t in found if type(t) in _NOT_OF_KERNELS
+                ]
             if not problems:
                 if self.frame_locals is not None:  # a frame would keep the locals of all its callers alive
                     self.frame_locals = named_in(self.func.__annotations__.values(), self.frame_locals)

@@ -312,19 +312,10 @@ def chosen(cx: Context, f: Function, c: Call) -> tuple[Instance, Match, list[Val
             raise LoweringError from None
         forms.append((params, signature(g.name, params)))
     i, m = choose(cx, f"`{f.name}`", forms, c)
-    _check_captures(cx, m, c)
     in_memory(m)
     values = adapt_values(cx, m, c)
     instance = cx.session.instance(cx, f, f.overloads[i], m, c.node)
     return instance, m, values
-
-
-def _check_captures(cx: Context, m: Match, c: Call) -> None:
-    """A tuple of run-time values cannot be a compile-time argument."""
-    for name, x in m.statics:
-        items = x.items if isinstance(x, TupleValue) else ()
-        if any(isinstance(i, (Value, ElementRef)) and not getattr(i, "is_const", False) for i in items):
-            raise cx.error("unsupported", f"a tuple cannot be passed to a function (parameter `{name}`)", c.node)
 
 
 def signature(name: str, params: Sequence[tuple[str, Any, Any]]) -> str:

@@ -18,6 +18,7 @@ from ...lang.generics import (
     Constant,
     Pattern,
     Reference,
+    TuplePattern,
     TypeVar,
     admits,
     passed,
@@ -31,7 +32,7 @@ from ..context import Context
 from ..expressions.local_arrays import view
 from ..names import captured
 from ..statements.lvalues import Place, TileArgument
-from ..values import Closure, ElementRef, Static, TupleValue, UntypedLiteral, spell_brief, spell_front
+from ..values import Closure, ElementRef, PassedItem, Static, TupleValue, UntypedLiteral, spell_brief, spell_front
 
 
 @dataclass
@@ -69,6 +70,10 @@ def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match
     given = _arrange(cx, params, c)
     if isinstance(given, str):
         return given
+    tuples = {name: x for name, pattern, x in given if isinstance(x, TupleValue) and _is_spread(pattern, x)}
+    given = _spread(given)
+    if isinstance(given, str):
+        return given
     m = Match(0, {}, [], [])
     types: dict[str, Type] = {}
     # typed arguments decide the type variables, then decimal literals, then integers; None takes the type that is left
@@ -87,7 +92,66 @@ def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match
             m.values.append((name, types[name], x))
         else:
             m.statics.append((name, x))
+    for name, x in tuples.items():
+        _bundle(cx, m, name, x, c)
     return m
+
+
+# -- tuples ---------------------------------------------------------------------------------------------------------
+
+
+def _item(name: str, i: int) -> str:
+    """The name of the parameter that brings an item of a tuple."""
+    return f"{name}[{i}]"
+
+
+def _is_spread(pattern: Any, x: TupleValue) -> bool:
+    """True if the items of a tuple are passed one by one."""
+    return isinstance(pattern, TuplePattern) or (pattern is AnyType and not _is_known(x))
+
+
+def _is_known(x: Any) -> bool:
+    """True if a value is known when the kernel compiles."""
+    if isinstance(x, TupleValue):
+        return all(map(_is_known, x.items))
+    return isinstance(x, (Static, UntypedLiteral, Closure)) or (isinstance(x, Value) and x.is_const)
+
+
+def _spread(given: list[tuple[str, Any, Any]]) -> list[tuple[str, Any, Any]] | str:
+    """The arguments with the items of tuples in the place of the tuples, or the reason why one does not fit."""
+    out: list[tuple[str, Any, Any]] = []
+    for name, pattern, x in given:
+        if not isinstance(x, TupleValue) or not _is_spread(pattern, x):
+            out.append((name, pattern, x))
+            continue
+        count = len(x.items)
+        patterns = pattern.items_for(count) if isinstance(pattern, TuplePattern) else (pattern,) * count
+        if patterns is None:
+            return f"`{name}` takes {spell_pattern(pattern)}, not {spell_front(x)}"
+        inner = _spread([(_item(name, i), p, item) for i, (p, item) in enumerate(zip(patterns, x.items))])
+        if isinstance(inner, str):
+            return inner
+        out += inner
+    return out
+
+
+def _bundle(cx: Context, m: Match, name: str, x: TupleValue, c: Call) -> None:
+    """Let the function see a tuple again whose items are passed one by one: those that are not known already."""
+    types = {n: t for n, t, _ in m.values}
+    known = dict(m.statics)
+
+    def again(n: str, item: Any) -> Any:
+        if n in types and isinstance(item, UntypedLiteral):
+            known[n] = cx.literal(item, types[n], c.node)
+        if n in known:
+            return known[n]
+        if n in types:
+            return PassedItem(n)
+        return TupleValue([again(_item(n, i), y) for i, y in enumerate(item.items)])
+
+    bundle = again(name, x)
+    m.values = [value for value in m.values if value[0] not in known]
+    m.statics = [(n, y) for n, y in m.statics if not n.startswith(f"{name}[")] + [(name, bundle)]
 
 
 def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> list[tuple[str, Any, Any]] | str:

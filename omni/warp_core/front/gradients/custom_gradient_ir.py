@@ -23,7 +23,7 @@ from ..calls.inout_arguments import resolver
 from ..calls.overload_resolution import Match
 from ..context import Context, LoweringError
 from ..names import captures_of
-from ..values import Static, flatten
+from ..values import Static, flatten, with_parameters
 from .adjoint_params import has_adjoint
 from .overwritten_arrays import overwritten
 
@@ -89,14 +89,20 @@ def _refusal(
 def _given(custom: Definition, overload: Function, m: Match) -> tuple[Pairs, list[tuple[str, Any]]]:
     """The run-time and compile-time arguments of a call under the names that the custom function has for them."""
     names = {theirs: mine for (theirs, _), (mine, _) in zip(overload.params, custom.params)}
-    return [(names[n], t) for n, t, _ in m.values], [(names[n], x) for n, x in m.statics]
+
+    def renamed(parameter: str) -> str:
+        name, bracket, item = parameter.partition("[")
+        return f"{names[name]}{bracket}{item}"
+
+    return [(renamed(n), t) for n, t, _ in m.values], [(names[n], with_parameters(x, renamed)) for n, x in m.statics]
 
 
 def _lowered(session: Session, custom: Definition, pairs: Pairs, statics: list, m: Match, **more: Any) -> Instance:
     bindings: dict[str, Any] = dict(m.bindings)
     patterns = dict(custom.params)
     for name, t in pairs:
-        unify(patterns[name], t, bindings)
+        if name in patterns:  # items of tuples have no pattern of their own
+            unify(patterns[name], t, bindings)
     return session.lower(custom, Match(0, bindings, [(n, t, None) for n, t in pairs], statics, **more), False)
 
 

@@ -42,6 +42,9 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     callee = instance.function
     if m.refs or (isinstance(f, Builtin) and f.updates):
         raise cx.error("unsupported", f"`{f.name}` changes its arguments, so wp.grad cannot take its gradient", c.node)
+    if any("[" in name for name, _, _ in m.values):  # an item of a tuple
+        text = f"`{f.name}` is called with a tuple, and wp.grad gives one gradient for each parameter"
+        raise cx.error("unsupported", text, c.node, help="give it a parameter for each item of the tuple, or a vector")
     if not any(t.is_differentiable for t in callee.results):
         raise cx.error(
             "unsupported", f"`{f.name}` does not return a floating point number, so it has no gradient", c.node
