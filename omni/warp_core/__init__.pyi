@@ -435,7 +435,9 @@ def struct(cls: _C, *, module: Any=None) -> _C:
         module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
-        A class with the same name and methods. Instances have the fields as attributes, zero unless set.
+        A class with the same name, annotations and methods. Instances have the fields as attributes, zero unless set.
+        For programs that look into it, `key` is its name, `vars` its fields by name, each with a `label` and a `type`,
+        and `cls` the class itself.
 
     Raises:
         TypeError: If a field's annotation is not a type of the kernel language.

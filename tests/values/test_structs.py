@@ -245,3 +245,23 @@ def test_equality_in_kernels():
         out = wp.zeros(3, dtype=bool)
         wp.launch(k, dim=1, inputs=[a, b, out], interpret=interpret)
         assert out.list() == [False, True, True]
+
+
+def test_programs_can_look_into_a_struct():
+    @wp.struct
+    class Inner:
+        a: float
+
+    @wp.struct
+    class Outer:
+        key: wp.array(dtype=float)  # the attributes of the class, but fields of its instances
+        vars: int
+        inner: Inner
+
+    names = ["key", "vars", "inner"]
+    assert list(Outer.__annotations__) == names
+    assert [(name, field.label) for name, field in Outer.vars.items()] == [(name, name) for name in names]
+    assert Outer.vars["vars"].type is wp.int32 and Outer.vars["inner"].type is Inner
+    assert wp.types.is_array(Outer.vars["key"].type)
+    assert Outer.key == Outer.__qualname__ and isinstance(Outer(), Outer.cls)
+    assert Outer(vars=3).vars == 3 and Outer().key is None

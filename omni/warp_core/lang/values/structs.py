@@ -10,10 +10,11 @@ import inspect
 import struct as binary
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from .. import semantics
 from ..annotations import evaluate
+from ..inference import annotations_of
 from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
 from .scalars import SCALAR_CLASSES, component
 from .type_registry import python_type, register, wc_type
@@ -28,7 +29,34 @@ _ARRAY_PACKER = binary.Struct(f"<{_ARRAY_CODES}")
 _NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
 
 
-class StructValue:
+class StructField(NamedTuple):
+    """A field of a struct, as programs that look into structs ask for it: its name, and its type as annotated."""
+
+    label: str
+    type: Any
+
+
+class StructType(type):
+    """The class of struct classes. These attributes are those of the class alone, so fields may have the same names."""
+
+    @property
+    def vars(cls) -> dict[str, StructField]:
+        """The fields by name."""
+        fields = cls.__wc_type__.fields  # type: ignore[attr-defined]
+        return {name: StructField(name, a) for (name, _), a in zip(fields, annotations_of(t for _, t in fields))}
+
+    @property
+    def cls(cls) -> type:
+        """The class itself, which has what the class that was decorated has."""
+        return cls
+
+    @property
+    def key(cls) -> str:
+        """The name of the class, qualified by where it is nested in."""
+        return cls.__qualname__
+
+
+class StructValue(metaclass=StructType):
     """Base of the classes made by `struct`. Instances start out zero and are set field by field or by keyword."""
 
     __slots__ = ("_values",)
@@ -290,7 +318,9 @@ def struct(cls: type | None = None, *, module: Any = None) -> Any:
         module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
-        A class with the same name and methods. Instances have the fields as attributes, zero unless set.
+        A class with the same name, annotations and methods. Instances have the fields as attributes, zero unless set.
+        For programs that look into it, `key` is its name, `vars` its fields by name, each with a `label` and a `type`,
+        and `cls` the class itself.
 
     Raises:
         TypeError: If a field's annotation is not a type of the kernel language.
@@ -319,6 +349,7 @@ def _made(cls: type) -> Any:
     kept = {k: v for k, v in vars(cls).items() if k not in _NOT_COPIED}
     body = kept | {
         "__slots__": (),
+        "__annotations__": dict(inspect.get_annotations(cls)),
         "__wc_type__": t,
         "_defaults": {name: kept[name] for name in t.index if name in kept},
         "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in fields),
@@ -326,6 +357,6 @@ def _made(cls: type) -> Any:
         "_encoded": _encoders(t),
     }
     body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
-    made = type(cls.__name__, (StructValue,), body)
+    made = StructType(cls.__name__, (StructValue,), body)
     made.__qualname__ = cls.__qualname__
     return register(t, made)
