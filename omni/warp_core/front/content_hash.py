@@ -195,7 +195,7 @@ class _Writer:
         if isinstance(t, Struct) and t not in self._seen:
             self._seen.add(t)
             for name, f in all_supplied(t):
-                self.value(name, f, ())
+                self.value(name, f)
 
     def _return_type(self, d: Definition, annotation: Any) -> str:
         try:
