@@ -247,3 +247,53 @@ def test_inner_sides_are_counted_once():
     for name, edges in (("Grid2D", 3 * 3 + 4 * 2), ("Quadmesh2D", 2 * 3 * 4), ("Trimesh2D", 2 * 3 * 4 + 9)):
         assert fem.Sides(geometry(name)).element_count() == edges
     assert fem.integrate(_one_double, domain=fem.Sides(geometry("Grid2D"))) == pytest.approx(3 + 4)
+
+
+@wp.struct
+class Material:
+    density: wp.float64
+    axes: wp.mat22d
+
+
+@wp.func
+def squared(x: wp.float64):
+    return x * x
+
+
+@fem.integrand
+def along(s: fem.Sample, f: fem.Field, axis: wp.vec2d):
+    return wp.dot(fem.grad(f, s), axis)
+
+
+@fem.integrand
+def mixed(
+    s: fem.Sample,
+    domain: fem.Domain,
+    f: fem.Field,
+    g: fem.Field,
+    material: Material,
+    weights: wp.array(dtype=wp.float64),
+    power: int = 2,
+):
+    slope = along(s, f, material.axes * wp.vec2d(wp.float64(1.0), wp.float64(0.0)))
+    found = material.density * squared(g(s)[1]) * slope * weights[s.element_index]
+    for _i in range(power):
+        found = found * domain(s)[0]
+    return found
+
+
+def test_integrands_take_fields_of_several_spaces_and_values_of_all_types():
+    """f = x + 3 y along (0, 1), g = (0, y): 2 * y^2 * 3 * weight * x^2, over the cells of a 2 x 1 grid."""
+    geo = fem.Grid2D(res=(2, 1), scalar_type=wp.float64)
+    f, g = fem.make_polynomial_space(geo).make_field(), fem.make_polynomial_space(geo, dtype=wp.vec2d).make_field()
+    x, y = f.space.node_positions().T
+    f.dof_values, g.dof_values = x + 3.0 * y, np.stack([0.0 * y, y], axis=1)
+    values = {
+        "material": Material(density=2.0, axes=wp.mat22d(0.0, -1.0, 1.0, 0.0)),
+        "weights": wp.array([1.0, 10.0], dtype=wp.float64),
+    }
+    quadrature = fem.RegularQuadrature(fem.Cells(geo), order=4)
+    found = fem.integrate(mixed, quadrature=quadrature, fields={"f": f, "g": g}, values=values)
+    assert found == pytest.approx(2.0 / 3.0 * 3.0 * (1.0 / 24.0 + 10.0 * 7.0 / 24.0), abs=1e-13)
+    found = fem.integrate(mixed, quadrature=quadrature, fields={"f": f, "g": g}, values=values | {"power": 0})
+    assert found == pytest.approx(2.0 / 3.0 * 3.0 * (0.5 + 5.0), abs=1e-13)
