@@ -297,3 +297,16 @@ def test_integrands_take_fields_of_several_spaces_and_values_of_all_types():
     assert found == pytest.approx(2.0 / 3.0 * 3.0 * (1.0 / 24.0 + 10.0 * 7.0 / 24.0), abs=1e-13)
     found = fem.integrate(mixed, quadrature=quadrature, fields={"f": f, "g": g}, values=values | {"power": 0})
     assert found == pytest.approx(2.0 / 3.0 * 3.0 * (0.5 + 5.0), abs=1e-13)
+
+
+@fem.integrand
+def numbers_of_dofs(s: fem.Sample, u: fem.Field, v: fem.Field):
+    return float(s.test_dof[0] * 1000 + s.test_dof[1] * 100 + s.trial_dof[0] * 10 + s.trial_dof[1])
+
+
+def test_samples_know_the_degrees_of_freedom():
+    space = fem.make_polynomial_space(fem.Grid2D(res=(1, 1)), dtype=wp.vec2, discontinuous=True)
+    fields = {"u": fem.make_trial(space), "v": fem.make_test(space)}
+    found = dense(fem.integrate(numbers_of_dofs, fields=fields))
+    node, component = np.divmod(np.arange(8), 2)
+    np.testing.assert_allclose(found, (node * 1000 + component * 100)[:, None] + node * 10 + component, rtol=1e-6)

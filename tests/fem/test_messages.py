@@ -162,10 +162,34 @@ def wide(s: fem.Sample):
 def test_values_of_other_types_are_told():
     with pytest.raises(TypeError, match=r"integrand `scaled`: parameter `factor`: expected .*float32"):
         fem.integrate(scaled, fields={"v": TEST}, values={"factor": wp.vec2(1.0, 2.0)})
-    with pytest.raises(wp.CompileError, match=r"`dest\[node\]` holds float32, but this is vec2f"):
+    told = r"integrand `wide`: what it returns does not fit, as `dest\[node\]` holds float32, but this is vec2f; "
+    with pytest.raises(TypeError, match=told):
         fem.interpolate(wide, dest=SPACE.make_field())
+    with pytest.raises(TypeError, match="as vec2f cannot be converted to float64; an integrand returns a number"):
+        fem.integrate(wide, domain=CELLS)
     with pytest.raises(NotImplementedError, match="knows prune_numerical_zeros only, not \\['topology'\\]"):
         fem.integrate(mass, fields={"u": TRIAL, "v": TEST}, bsr_options={"topology": "masked"})
+
+
+@fem.integrand
+def moved(s: fem.Sample, v: fem.Field):
+    s.element_coords = wp.vec3(0.0, 0.0, 0.0)
+    return v(s)
+
+
+@fem.integrand
+def with_jump(s: fem.Sample, v: fem.Field):
+    return fem.jump(v, s)
+
+
+def test_samples_are_not_changed():
+    with pytest.raises(wp.CompileError, match=r"`s.element_coords` cannot be assigned to(.|\n)*another quadrature"):
+        fem.integrate(moved, fields={"v": TEST})
+
+
+def test_missing_names_say_so_in_integrands():
+    with pytest.raises(wp.CompileError, match=r"wp.fem has no 'jump' yet: integrate over the sides"):
+        fem.integrate(with_jump, fields={"v": TEST})
 
 
 def test_more_than_two_cells_at_a_side_are_refused():

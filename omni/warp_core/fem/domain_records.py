@@ -10,7 +10,7 @@ with `sample_in_cell`.
 from functools import cache
 from typing import Any
 
-from .. import abs, cross, determinant, inverse, length, normalize, sqrt, transpose
+from .. import abs, cross, determinant, inverse, length, normalize, sqrt, transpose, vec2i
 from ..arrays.array import array
 from ..lang.kernel import func
 from ..lang.types import Scalar
@@ -121,12 +121,11 @@ def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
         if domain.elements.shape[0] > 0:
             index = domain.elements[element]
         j = jacobian_at(domain.geometry, index, point)
-        s = made()
-        s.element_index, s.element_coords = index, domain.coords[point]
-        s.qp_index, s.qp_weight = element * domain.weights.shape[0] + point, domain.weights[point]
-        s.cell, s.row = index, point
-        s.measure, s.inverse = domain.volume * size_of(j), inverse_of(j)
-        return s
+        number = element * domain.weights.shape[0] + point
+        return made(
+            *(index, domain.coords[point], number, domain.weights[point], vec2i(), vec2i()),
+            *(index, point, domain.volume * size_of(j), inverse_of(j)),
+        )
 
     supplies, refuses = _SUPPLIES | {"sample": sample}, {}
     if is_surface:
@@ -151,13 +150,12 @@ def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
             index = domain.elements[element]
         row = domain.facets[element] * domain.weights.shape[0] + point
         j = jacobian_at(domain.geometry, cell, row)
-        s = made()
-        s.element_index, s.element_coords = index, domain.coords[point]
-        s.qp_index, s.qp_weight = element * domain.weights.shape[0] + point, domain.weights[point]
-        s.cell, s.row = cell, row
-        s.measure = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
-        s.inverse = inverse_of(j)
-        return s
+        number = element * domain.weights.shape[0] + point
+        size = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
+        return made(
+            *(index, domain.coords[point], number, domain.weights[point], vec2i(), vec2i()),
+            *(cell, row, size, inverse_of(j)),
+        )
 
     axes = array(dtype=vector_type(cell_dimension, scalar))
     tables = {"cells": array(dtype=int32), "facets": array(dtype=int32)}  # of each element

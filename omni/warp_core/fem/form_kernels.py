@@ -1,8 +1,8 @@
 """Kernels of forms, one for each integrand and kind of form: a thread is an element, or a node of an element.
 
 A thread of a matrix is an element and a test node. It adds up a row of the element's matrix in memory of its own, so
-that the test function is computed once for each point. The blocks of an element lie next to each other, so that a row of
-the matrix, which sums up blocks of few elements, finds them in few places. Start with `matrix_kernel`.
+that the test function is computed once for each point. The blocks of an element lie next to each other: a row of the
+matrix, which sums up blocks of few elements, finds them in few places. Start with `matrix_kernel`.
 """
 
 # Annotations are values here: the types of kernels.
@@ -14,7 +14,7 @@ from .. import tid, vec2i, zeros
 from ..arrays.array import array, array3d
 from ..lang.kernel import Kernel, kernel
 from .integrands import Integrand, kept
-from .kernel_records import basis_at, sample_at
+from .kernel_records import basis_at, sample_at, with_dofs_of
 
 
 @kept
@@ -46,9 +46,8 @@ def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, com
             s = sample_at(domain, element, q)
             weight = number(s.qp_weight * s.measure)
             for c in range(components):
-                s.test_dof = vec2i(i, c)
                 v = basis_at(test, s, i, c)
-                given = (s, domain, v, 0, *rest)
+                given = (with_dofs_of(s, vec2i(i, c), vec2i()), domain, v, 0, *rest)
                 sums[c] += weight * number(integrand(*[given[k] for k in picks]))
         for c in range(components):
             out[i, element, c] = out.dtype(sums[c])
@@ -79,12 +78,11 @@ def matrix_kernel(
             s = sample_at(domain, element, q)
             weight = number(s.qp_weight * s.measure)
             for r in range(rows):
-                s.test_dof = vec2i(i, r)
                 v = basis_at(test, s, i, r)
                 for j in range(trials):
                     for c in range(columns):
-                        s.trial_dof = vec2i(j, c)
-                        given = (s, domain, v, basis_at(trial, s, j, c), *rest)
+                        pair = with_dofs_of(s, vec2i(i, r), vec2i(j, c))
+                        given = (pair, domain, v, basis_at(trial, s, j, c), *rest)
                         found = number(integrand(*[given[k] for k in picks]))
                         sums[(j * rows + r) * columns + c] += weight * found
         for j in range(trials):

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from ..lang.kernel import Function
+from ..lang.errors import CompileError
+from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
 from ..lang.values.type_registry import wc_type
+from ..launches.launch import launch
 from .domains import GeometryDomain
 from .fields import BasisField, DiscreteField, FieldLike, TestField, TrialField
 from .kernel_records import DOMAIN, FIELD, SAMPLE, record
@@ -180,6 +182,17 @@ class Arguments:
         """The domain of the test field, or of the trial field."""
         found = self.test or self.trial
         return found.domain if found else None
+
+    def run(self, kernel: Kernel, dim: Any, inputs: list[Any], outputs: list[Any], wanted: str) -> None:
+        """Launch a kernel of the integrand. `wanted` says what the integrand must give, for messages."""
+        try:
+            launch(kernel, dim, inputs, outputs=outputs, device=inputs[0].elements.device)
+        except CompileError as report:
+            first = report.diagnostics[0]
+            is_ours = first.place is not None and first.place.span.file == kernel.source.filename
+            if not is_ours or first.code != "type-mismatch":
+                raise
+            raise TypeError(f"{self._subject}: what it returns does not fit, as {first.message}; {wanted}") from None
 
     def geometry(self) -> Any:
         """The geometry of the fields, None without fields. Raises ValueError if there are several."""

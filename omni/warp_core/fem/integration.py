@@ -24,6 +24,7 @@ from .quadratures import NodalQuadrature, Quadrature, RegularQuadrature
 
 __all__ = ["integrate"]
 
+_WANTED = "an integrand returns a number: take a component, or write wp.dot(a, b)"
 _ASSEMBLIES = (None, "generic", "dispatch", "nodal")
 
 
@@ -159,7 +160,7 @@ def _number(given: Arguments, points: Quadrature, number: Any, output: Any, add:
     inputs = [points.record(), len(points.weights), given.record(points.cell_points)]
     sums = empty(domain.element_count(), dtype=number, device=where, requires_grad=_have_gradients(inputs))
     kernel = scalar_kernel(given.integrand, given.picks, number)
-    launch(kernel, sums.size, inputs, outputs=[sums], device=where)
+    given.run(kernel, sums.size, inputs, [sums], _WANTED)
     if output is None:
         return array_sum(sums)
     return _put_number(sums, output, add)
@@ -190,7 +191,7 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     inputs = [points.record(), len(points.weights), space.record(inner), given.record(inner)]
     out = empty(shape, dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = vector_kernel(given.integrand, given.picks, number, rows)
-    launch(kernel, shape[:2], inputs, outputs=[out], device=where)
+    given.run(kernel, shape[:2], inputs, [out], _WANTED)
     return out
 
 
@@ -205,5 +206,5 @@ def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     inputs = [points.record(), len(points.weights), test.record(inner), trial.record(inner), given.record(inner)]
     out = empty((count, *block), dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
-    launch(kernel, (nodes[0], domain.element_count()), inputs, outputs=[out], device=where)
+    given.run(kernel, (nodes[0], domain.element_count()), inputs, [out], _WANTED)
     return out

@@ -15,7 +15,6 @@ from .. import max, min, tid
 from ..arrays.array import array, array1d
 from ..lang.kernel import Kernel, kernel
 from ..lang.values.scalars import int32
-from ..launches.launch import launch
 from .assembly import Places, by_node
 from .domains import Cells, GeometryDomain
 from .fields import DiscreteField, FieldLike
@@ -26,6 +25,7 @@ from .spaces import BasisSpace
 
 __all__ = ["interpolate"]
 
+_WANTED = "an integrand returns what `dest` holds: a field of vectors has a space with dtype=wp.vec2"
 _REDUCTIONS = ("weighted_average", "mean", "sum", "max", "min", "first")
 
 
@@ -156,7 +156,7 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
     inputs = [where.record(), len(where.weights), given.record(where.cell_points)]
     shape = where.domain.element_count(), len(where.weights)
     found = point_kernel(given.integrand, given.picks, dest is not None)
-    launch(found, shape, inputs, outputs=[] if dest is None else [dest], device=where.domain.geometry.device)
+    given.run(found, shape, inputs, [] if dest is None else [dest], _WANTED)
 
 
 # -- at nodes -------------------------------------------------------------------------------------------------------
@@ -170,11 +170,11 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) ->
 
     @kernel(lanes=1)
     def store_nodes(
+        domain: Any,
         nodes: array1d(dtype=int),
         order: array1d(dtype=int),
         starts: array1d(dtype=int),
         elements: int,
-        domain: Any,
         rest: Any,
         dest: array1d(dtype=Any),
     ):
@@ -217,8 +217,8 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
         raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
     points, nodes, places = _node_samples(dest.space.basis, domain)
     found = node_kernel(given.integrand, given.picks, reduction)
-    inputs = [nodes, *places, domain.element_count(), points.record(), given.record(points.cell_points)]
-    launch(found, nodes.size, inputs, outputs=[dest.dof_values], device=domain.geometry.device)
+    inputs = [points.record(), nodes, *places, domain.element_count(), given.record(points.cell_points)]
+    given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
 
 
 def _node_samples(basis: BasisSpace, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from ..lang.generics import TypeVar
-from ..lang.kernel import Function
+from ..lang.kernel import Function, func
 from ..lang.types import Mat, Scalar, Vec
 from ..lang.values.scalars import SCALAR_CLASSES, int32
 from ..lang.values.struct_operators import CALL, StructOperator
@@ -58,18 +58,39 @@ def record(
     fields: Mapping[str, Any],
     supplies: Mapping[str, Function] | None = None,
     refuses: Mapping[str, str] | None = None,
+    read_only: str = "",
 ) -> Any:
-    """A struct type. Types of different operators need different names, as a type is its name and its fields."""
+    """A struct type. Types of different operators need different names, as a type is its name and its fields.
+
+    Args:
+        name: Its name.
+        fields: The types of its fields.
+        supplies: The functions that it supplies for operators.
+        refuses: Why it lacks operators, and what to write instead.
+        read_only: Why kernels must not assign to its fields; empty if they may.
+    """
     body: dict[str, Any] = {
         "__annotations__": dict(fields),
         "supplies": dict(supplies or {}),
         "refuses": dict(refuses or {}),
     }
-    body |= _IN_PYTHON
+    body |= {**_IN_PYTHON, "read_only": read_only}
     made = struct(type(name, (), body))
     if _made.setdefault(made.__wc_type__, made) is not made:
         raise AssertionError(f"two records are {made.__wc_type__!r}")
     return made
+
+
+_SAMPLE_IS_GIVEN = "a sample is a point where the form is evaluated; interpolate at the points of another quadrature"
+
+
+@func
+def with_dofs(s: Any, test: Any, trial: Any):
+    """The sample for a test node and a trial node, with their components."""
+    return type(s)(
+        *(s.element_index, s.element_coords, s.qp_index, s.qp_weight, test, trial),
+        *(s.cell, s.row, s.measure, s.inverse),
+    )
 
 
 @cache
@@ -91,11 +112,12 @@ def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
         "measure": number,
         "inverse": matrix_type(cell_dimension, dimension, scalar),
     }
-    return record(f"Sample{cell_dimension}in{dimension}", fields)
+    return record(f"Sample{cell_dimension}in{dimension}", fields, {"with_dofs": with_dofs}, read_only=_SAMPLE_IS_GIVEN)
 
 
 # Operators between the kernels of a form and its records; programs do not see them.
 sample_at = StructOperator("sample")  # (domain, element, point) -> the sample
 basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test or trial field there
+with_dofs_of = StructOperator("with_dofs")  # (sample, test, trial) -> the sample for two degrees of freedom
 position_at = StructOperator("position_at")  # (geometry, cell, row, coordinates) -> the position
 jacobian_at = StructOperator("jacobian_at")  # (geometry, cell, row) -> the derivative of positions by coordinates

@@ -168,8 +168,20 @@ def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
             shown = ast.unparse(node.value)
             close = tuple(f"{shown}.{c}" for c in close)
             shown = f"`{shown}`"
-        raise cx.error("no-member", f"{shown} has no member `{name}`", node, candidates=close)
+        helps = _refusal(obj, name)
+        raise cx.error("no-member", f"{shown} has no member `{name}`", node, candidates=close, help=helps)
     return captured(cx, found, node)
+
+
+def _refusal(obj: Any, name: str) -> str:
+    """Why a public module of the package lacks a name, if it says so."""
+    if not (isinstance(obj, pytypes.ModuleType) and obj.__name__.startswith(f"{PACKAGE}.")):
+        return ""
+    try:
+        getattr(obj, name)
+    except AttributeError as refused:
+        return "" if str(refused).startswith("module ") else str(refused)
+    return ""
 
 
 def captures_of(func: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ...ir.nodes import Value
 from ...lang.errors import nearest
 from ...lang.generics import spell
 from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Tile, Transform, Type, Vec
+from ...lang.values.struct_operators import read_only
 from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
 from ..messages import method_help
@@ -421,5 +422,9 @@ def replace(cx: Context, x: Value, steps: list[Step], value: Value, node: ast.AS
 def store_steps(cx: Context, target: ast.Attribute | ast.Subscript, t: Type) -> list[Step]:
     """The steps from an aggregate of type `t` to the target of an assignment."""
     if isinstance(target, ast.Attribute):
+        why = read_only(t)
+        if why:
+            text = f"`{ast.unparse(target)}` cannot be assigned to"
+            raise cx.error("unsupported", text, target, help=why)
         return [field_step(cx, t, target)]
     return index_steps(cx, t, target)

@@ -61,6 +61,11 @@ def refusals(t: Type) -> Mapping[str, str]:
     return getattr(python_type(t), "refuses", {}) if isinstance(t, Struct) else {}
 
 
+def read_only(t: Type) -> str:
+    """Why kernels must not assign to fields of a struct type: a sentence, "" for types whose fields can be assigned."""
+    return getattr(python_type(t), "read_only", "") if isinstance(t, Struct) else ""
+
+
 def all_supplied(t: Type) -> Iterator[tuple[str, Function]]:
     """The operators that a type and the types of its fields supply."""
     yield from supplied(t).items()
