@@ -7,6 +7,7 @@ import omni.warp_core as wp
 import omni.warp_core.fem as fem
 from omni.warp_core.fem import linalg, utils
 from omni.warp_core.fem.reference_cells import quadrature, reference_cell
+from omni.warp_core.fem.shape_functions import make_shape
 
 SIZES = (2, 3, 5)
 
@@ -118,6 +119,20 @@ def test_quadratures_are_exact(kind, order):
                 exact = np.prod([factorial[k] for k in e]) / factorial[sum(e) + cell.dimension]
             found = cell.volume * (weights * (points ** np.array(e)).prod(axis=1)).sum()
             assert found == pytest.approx(exact, abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", list(fem.Element), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("basis", [fem.ElementBasis.LAGRANGE, fem.ElementBasis.SERENDIPITY])
+def test_weights_of_nodes_are_positive(kind, basis):
+    """And exact for linear functions. Else a projector would not fix the values at some nodes."""
+    is_simplex = reference_cell(kind).is_simplex
+    for degree in (1, 2, 3) if basis is fem.ElementBasis.LAGRANGE else (2, 3):
+        if basis is fem.ElementBasis.SERENDIPITY and is_simplex:
+            continue
+        shape = make_shape(kind, degree, basis)
+        weights = shape.nodal_weights()
+        assert weights.min() > 1e-4 and weights.sum() == pytest.approx(1.0, abs=1e-14)
+        np.testing.assert_allclose(weights @ shape.nodes, reference_cell(kind).vertices.mean(axis=0), atol=1e-14)
 
 
 @pytest.mark.parametrize("family", list(fem.Polynomial), ids=lambda family: family.name)

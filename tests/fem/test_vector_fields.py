@@ -94,7 +94,7 @@ def given_values(s: fem.Sample, u: fem.Field, v: fem.Field):
 
 
 @pytest.mark.parametrize("name", ["Grid2D", "Trimesh2D", "Quadmesh2D", "Tetmesh", "Hexmesh"])
-@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("degree", [1, 2, 3])
 def test_linear_displacements_pass_the_patch_test(name, degree):
     """With a linear displacement of the boundary, the displacement inside is linear, too."""
     geo = geometry(name)

@@ -73,7 +73,8 @@ class RegularQuadrature(Quadrature):
 
 
 class NodalQuadrature(Quadrature):
-    """A quadrature whose points are the nodes of a space, and whose weights are the integrals of its functions.
+    """A quadrature whose points are the nodes of a space, and whose weights are the integrals of its functions. Where
+    some of these are not positive, as for triangles of degree 2, they are those of the squares of functions, scaled.
 
     Args:
         domain: The domain.
@@ -89,4 +90,4 @@ class NodalQuadrature(Quadrature):
             raise NotImplementedError("NodalQuadrature: wp.fem has no partitions of spaces yet; leave it out")
         basis = basis_space if basis_space is not None else space.basis
         on_element = side_shape(basis.shape) if domain.is_sides else basis.shape
-        super().__init__(domain, on_element.nodes, on_element.integrals())
+        super().__init__(domain, on_element.nodes, on_element.nodal_weights())

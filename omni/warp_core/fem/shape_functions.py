@@ -70,10 +70,16 @@ class Shape:
             parts.append((factor * (x[:, None, :] ** e[None]).prod(axis=2)) @ self._coefficients)
         return _clean(np.stack(parts, axis=2))
 
-    def integrals(self) -> np.ndarray:
-        """The integral of each function over the cell, divided by the size of the cell."""
-        points, weights = quadrature(self.cell.kind, self.degree)
-        return weights @ self.values(points)
+    def nodal_weights(self) -> np.ndarray:
+        """The weights of nodes as points of a quadrature: the integral of each function over the cell, divided by the
+        size of the cell. Where some are not positive, as for triangles of degree 2, the integrals of squares, scaled.
+        """
+        points, weights = quadrature(self.cell.kind, 2 * self.degree)
+        values = self.values(points)
+        found = weights @ values
+        if found.min() < 1e-9:
+            found = weights @ values**2
+        return found / found.sum()
 
 
 def _clean(table: np.ndarray) -> np.ndarray:
