@@ -16,10 +16,22 @@ THING = Thing()
 @wp.kernel
 def k(x: wp.array(dtype=float), n: int):
     i = wp.tid()
-    a = THING.size
+    a = THING
 """,
         "THING",
-        ["cannot be captured", "`size = THING.size`, and write `size` here", "pass it as an argument"],
+        ["an object of type Thing", "pass it as an argument"],
+    ),
+    "member of an array": (
+        """\
+G = wp.array([1.0, 2.0], dtype=float)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = G.size
+""",
+        "G",
+        ["cannot be captured", "`size = G.size`, and write `size` here", "pass it as an argument"],
     ),
     "structure": (
         """\

@@ -84,7 +84,8 @@ def reads_array(out: wp.array[float]):
 
 @wp.kernel
 def reads_object(out: wp.array[float]):
-    out[0] = SETTINGS.dt
+    settings = SETTINGS
+    out[0] = settings.dt
 
 
 @wp.kernel

@@ -82,10 +82,13 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return cx.at(node).const(obj.item(), type_or_none(type(obj)))
     if _is_callable_or_type(obj):
         return Static(obj)
+    read = _attribute_of(cx, node)
+    if read is not None and _has_attributes(obj):
+        return Static(obj)
     told = "pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions"
     if isinstance(obj, Structure):
         told = "pass its `id`: kernels take it as an argument of type wp.uint64"
-    elif (read := _attribute_of(cx, node)) is not None:
+    elif read is not None:
         name = read.attr
         told = f"read it outside of the kernel, `{name} = {ast.unparse(read)}`, and write `{name}` here; or {told}"
     raise cx.error("capture", f"{spell_static(obj)} cannot be captured by a kernel", node, help=told)
@@ -111,6 +114,11 @@ def _is_numpy_number(obj: Any) -> bool:
 
 def _is_callable_or_type(obj: Any) -> bool:
     return not hasattr(obj, "__array_interface__") and (callable(obj) or type_or_none(obj) is not None)
+
+
+def _has_attributes(obj: Any) -> bool:
+    """True if kernels may read attributes of an object: not of arrays, whose members are asked of parameters."""
+    return hasattr(obj, "__dict__") and not isinstance(obj, Structure) and not hasattr(obj, "__array_interface__")
 
 
 def _attribute_of(cx: Context, node: ast.AST) -> ast.Attribute | None:
