@@ -52,6 +52,17 @@ def test_lanes(count, length, lanes):
     assert preferred_lanes(_chains(count, length), _TARGET, {}) == lanes
 
 
+@pytest.mark.parametrize(("size", "lanes"), [(1, 1), (3, 4), (16, 16), (100, 16)])
+def test_blocks_of_one_thread_have_as_many_lanes_as_a_tile_fills(size, lanes):
+    @wp.kernel
+    def doubled(x: wp.array2d[float]):
+        i = wp.tid()
+        t = wp.tile_load(x[i], shape=size)
+        wp.tile_store(x[i], t + t)
+
+    assert preferred_lanes(pipeline.run(lower_kernel(doubled, 1)), _TARGET, {}) == lanes
+
+
 def _sums(count: int, kind: str) -> Function:
     """`count` values that are alive together, four of which are added to an element."""
     fn = Function("sums", [Value(Array(F32), name="x"), Value(Array(I32), name="k"), Value(Array(F32))], is_kernel=True)

@@ -5,7 +5,8 @@ leave at different times), but hold few values at a time, run on two registers. 
 latency. What decides is how many varying values are alive at once, for past the register file the second group only
 makes spills. Those are worth it where all lanes add to one element, which costs as much for many lanes as for few.
 Kernels with local arrays run on one register, or on fewer lanes where the arrays are large. Kernels whose threads go
-through rows of different length run on one lane where that is faster.
+through rows of different length run on one lane where that is faster. In blocks of one thread, lanes only work on
+elements of tiles, and there are no more of them than a tile fills.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .memory_access import memory_leaves
 from .row_loops import prefers_one_lane
 from .target import Target
 
+_MOST_LANES = 32  # of any kernel
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap
 _STACK = 1 << 18  # bytes for the local arrays of one group of lanes
@@ -40,6 +42,8 @@ def preferred_lanes(fn: Function, target: Target, cache: Cache) -> int:
     """The lane count for kernel `fn`. Facts that are found on the way stay in `cache`."""
     if prefers_one_lane(fn, target.lanes, cache):
         return 1
+    if fn.block_dim == 1:
+        return max_lanes(fn, min(target.lanes, _widest_row(fn)))
     memory = local_bytes(fn)
     if memory:
         return _fitting_lanes(memory, target)
@@ -50,6 +54,12 @@ def preferred_lanes(fn: Function, target: Target, cache: Cache) -> int:
         return target.lanes
     spilled = _REDUCED * sum(_reduced_numbers(op, facts) for op in set(ops) - gathered(fn))
     return 2 * target.lanes if _fits_twice(fn, facts.varying, target, spilled) else target.lanes
+
+
+def _widest_row(fn: Function) -> int:
+    """The lanes that a block of one thread can fill: those of its longest row of elements, as a power of two."""
+    rows = [op.args[-1] for op in fn.body.walk() if op.code == "elements"]
+    return max((1 << (n.const - 1).bit_length() if n.is_const else _MOST_LANES for n in rows), default=1)
 
 
 def local_bytes(fn: Function) -> int:
