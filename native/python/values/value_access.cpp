@@ -290,12 +290,72 @@ PyObject* save(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"_from", from_leaves, METH_CLASS | METH_O, "A value of components that are in range."},
-                         {"_leaves", leaves, METH_NOARGS, "The components as Python numbers, in memory order."},
-                         {"_save", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(save)), METH_FASTCALL,
-                          "Set the component at a flat index to a number in range."},
-                         {"_wc_pack", pack, METH_NOARGS, "The memory as kernels see it."},
-                         {}};
+// The bytes of a value in a buffer from `offset` on, as a memoryview; null with an exception.
+nb::object bytes_in(PyTypeObject* cls, PyObject* buffer, Py_ssize_t offset) {
+    nb::object view = nb::steal(PyMemoryView_FromObject(buffer));
+    if (!view.is_valid()) return view;
+    const Py_buffer* memory = PyMemoryView_GET_BUFFER(view.ptr());
+    if (!PyBuffer_IsContiguous(memory, 'C')) {
+        PyErr_SetString(PyExc_TypeError, "the buffer is not C-contiguous");
+    } else if (offset < 0) {
+        PyErr_SetString(PyExc_ValueError, "the offset is negative");
+    } else if (memory->len < info(cls).size || offset > memory->len - info(cls).size) {
+        PyErr_Format(PyExc_ValueError, "a %s needs %zd bytes, the buffer has %zd after the offset %zd", short_name(cls),
+                     info(cls).size, std::max<Py_ssize_t>(memory->len - offset, 0), offset);
+    } else {
+        return view;
+    }
+    return {};
+}
+
+// `from_buffer`, or `from_buffer_copy` where `shared` is false.
+PyObject* of_buffer(PyObject* type, PyObject* args, PyObject* keywords, bool shared) {
+    static const char* const names[] = {"source", "offset", nullptr};
+    auto* cls = reinterpret_cast<PyTypeObject*>(type);
+    PyObject* source;
+    Py_ssize_t offset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|n", const_cast<char**>(names), &source, &offset))
+        return nullptr;
+    nb::object made = nb::steal(object(allocate(cls)));
+    nb::object view = made.is_valid() ? bytes_in(cls, source, offset) : nb::object();
+    if (!view.is_valid()) return nullptr;
+    Py_buffer* memory = PyMemoryView_GET_BUFFER(view.ptr());
+    auto* from = static_cast<std::byte*>(memory->buf) + offset;
+    Value* v = self_of(made.ptr());
+    if (!shared) {
+        std::memcpy(v->data, from, info(v).size);
+    } else if (memory->readonly) {
+        return PyErr_Format(PyExc_TypeError, "the buffer is not writable; %s.from_buffer_copy copies it",
+                            short_name(cls));
+    } else {
+        v->data = from;
+        v->owner = view.release().ptr();
+    }
+    return made.release().ptr();
+}
+
+PyObject* from_buffer(PyObject* type, PyObject* args, PyObject* keywords) {
+    return of_buffer(type, args, keywords, true);
+}
+PyObject* from_buffer_copy(PyObject* type, PyObject* args, PyObject* keywords) {
+    return of_buffer(type, args, keywords, false);
+}
+
+template <class F>
+PyCFunction method(F* function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef methods[] = {
+    {"_from", from_leaves, METH_CLASS | METH_O, "A value of components that are in range."},
+    {"_leaves", leaves, METH_NOARGS, "The components as Python numbers, in memory order."},
+    {"_save", method(save), METH_FASTCALL, "Set the component at a flat index to a number in range."},
+    {"_wc_pack", pack, METH_NOARGS, "The memory as kernels see it."},
+    {"from_buffer", method(from_buffer), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+     "A value that shares the memory of a writable buffer from an offset in bytes on."},
+    {"from_buffer_copy", method(from_buffer_copy), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+     "A value whose bytes are copied from a buffer, from an offset in bytes on."},
+    {}};
 
 // -- memory -----------------------------------------------------------------------------------------------------------
 

@@ -163,6 +163,7 @@ PyObject* make_empty(PyTypeObject* cls, PyObject*, PyObject*) { return object(al
 
 void dealloc(PyObject* self) {
     PyTypeObject* cls = Py_TYPE(self);
+    Py_XDECREF(reinterpret_cast<Value*>(self)->owner);
     cls->tp_free(self);
     Py_DECREF(reinterpret_cast<PyObject*>(cls));
 }
@@ -285,7 +286,11 @@ const char* short_name(PyTypeObject* type) {
 }
 
 Value* allocate(PyTypeObject* cls) {
-    if (is_concrete(reinterpret_cast<PyObject*>(cls))) return reinterpret_cast<Value*>(cls->tp_alloc(cls, 0));
+    if (is_concrete(reinterpret_cast<PyObject*>(cls))) {
+        auto* made = reinterpret_cast<Value*>(cls->tp_alloc(cls, 0));
+        if (made) made->data = made->inside;
+        return made;
+    }
     PyErr_Format(PyExc_TypeError, "%s is the base of many types; make values of one of them", cls->tp_name);
     return nullptr;
 }

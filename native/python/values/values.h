@@ -1,6 +1,7 @@
 // Vectors, matrices, quaternions and transforms at Python scope.
 //
-// An instance is a Python object with its components inline, laid out as in kernels. Its class is made in Python, one
+// An instance is a Python object with its components inline, laid out as in kernels, or in memory of another object
+// (`from_buffer`). Its class is made in Python, one
 // for each type (lang/values/value_classes.py), and is an instance of ValueClass, which keeps what native code must
 // know of the type. What is out of the ordinary goes to methods that the Python base class has: see Components in
 // lang/values/value_methods.py. Start with `construct` in value_class.cpp; access is in value_access.cpp, arithmetic in
@@ -35,7 +36,9 @@ struct ValueClass {
 
 struct Value {
     PyObject_HEAD;
-    std::byte data[];
+    std::byte* data;  // `inside`, or memory of `owner`
+    PyObject* owner;  // a memoryview, or null
+    std::byte inside[];
 
     std::byte* at(Py_ssize_t i);
 };

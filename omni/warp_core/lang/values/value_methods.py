@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
+from types import GenericAlias
 from typing import Any, ClassVar
 
 from ... import _native
@@ -62,6 +63,12 @@ class Components(_native.Value, metaclass=_native.ValueClass):
     _type_ = ComponentCType()
     # lengths of sequence arguments that together give the components
     _parts: ClassVar[tuple[tuple[int, ...], ...]] = ()
+
+    def __class_getitem__(cls, parameters: Any) -> GenericAlias:
+        """A kind of values in an annotation of a Python function, `Vector[Any, Int]`."""
+        if hasattr(cls, "__wc_type__"):
+            raise TypeError(f"{cls.__name__} is one type, and takes no parameters in brackets")
+        return GenericAlias(cls, parameters)
 
     @classmethod
     def _parse(cls, *args: Any) -> tuple[Any, ...]:
