@@ -22,6 +22,8 @@ ROWS = {
     "library_gradient": ("front.gradients.library_rules", "library_gradient"),
     "bit_count": ("lib.bits", "bit_count"),
     "trailing_zeros": ("lib.bits", "trailing_zeros"),
+    "next_after": ("lib.bits", "next_after"),
+    "called_definitions": ("front.content_hash", "definitions"),
     "begin_tile_boxes": ("lib.tiles.tile_queries", "begin_box"),
     "begin_tile_ray": ("lib.tiles.tile_queries", "begin_ray"),
     "begin_tile_faces": ("lib.tiles.tile_queries", "begin_faces"),

@@ -1,5 +1,5 @@
-"""`wp.func_native`: a kernel that calls C++ text is refused; barriers and counts of bits run. Expected values are by
-hand, or of Python's integers.
+"""`wp.func_native`: a kernel that calls C++ text with more than numbers is refused; barriers and counts of bits run.
+Expected values are by hand, or of Python's integers. tests/lang/test_native_text.py has the text that is translated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 import omni.warp_core as wp
 
 
-@wp.func_native(snippet="\n    return x * 3 + 1;\n")
+@wp.func_native(snippet="\n    return *reinterpret_cast<int*>(x);\n")
 def next_number(x: wp.uint64) -> int: ...
 
 
@@ -27,7 +27,12 @@ def test_a_kernel_that_calls_it_is_refused_at_the_call():
     with pytest.raises(wp.CompileError) as refused:
         wp.launch(k, 1, [wp.zeros(1, dtype=int)])
     text = str(refused.value)
-    assert "`next_number` is C++ text" in text and "x[0] = next_number" in text and "@wp.func" in text
+    assert (
+        "`next_number` is C++ text" in text
+        and "branches and loops: `*`" in text
+        and "x[0] = next_number" in text
+        and "@wp.func" in text
+    )
 
 
 def test_kernels_beside_it_run():
@@ -107,28 +112,71 @@ def test_texts_that_count_bits_run():
 
 
 @pytest.mark.parametrize(
-    "text, kind",
+    "text, what",
     [
-        ("return __builtin_ctzll((unsigned long long)x) + 1;", wp.uint64),
-        ("return __builtin_ctzll(y);", wp.uint64),
-        ("return __builtin_popcountll((unsigned int)x);", wp.uint64),  # C would cut the upper half off
-        ("return __builtin_ctzll(x);", wp.int32),  # C would extend the sign
-        ("return __builtin_ctz(x);", wp.uint64),
-        ("#if defined(__CUDA_ARCH__)\nreturn __builtin_ctzll(x);\n#endif", wp.uint64),
+        ("return y + 1;", "`y`"),
+        ("return x->y;", "`->`"),
+        ("return __shfl_sync(0xffffffffu, x, 0);", "the function `__shfl_sync`"),
+        ("return wp::no_such_function(x);", "the function `wp::no_such_function`"),
+        ("auto f = [](int y) { return y; }; return f(x);", r"`\["),
+        ("#if defined(__CUDA_ARCH__)\nreturn __builtin_ctzll(x);\n#endif", "no `return`"),
+        ("#if SIZE > 3\nreturn 1;\n#endif", "`#if SIZE > 3`"),
+        ("for (int i = 0; i < 9; ++i) { if (i > x) continue; } return 0;", "`continue` in a `for` loop"),
+        ("int x = 3; return x;", "a second variable `x`"),
+        ("return 010;", "the octal number `010`"),
+        ("return *reinterpret_cast<float*>(&x);", "reinterpret_cast|`\\*`"),
+        ("return reinterpret_cast<double&>(x);", "a type of another size"),
+        ("return x @ 2;", "`@ 2;`"),
+        ("if (x > 1 return 2;", "`return` where `\\)` was expected"),
     ],
 )
-def test_texts_that_only_look_like_counts_are_refused(text, kind):
-    def other(x): ...
-
-    other.__annotations__ = {"x": kind, "return": int}
-    counted = wp.func_native(text)(other)
+def test_other_text_is_refused_with_the_reason(text, what):
+    @wp.func_native(text)
+    def other(x: int) -> int: ...
 
     @wp.kernel
-    def k(x: wp.array[kind], out: wp.array[int]):
-        out[0] = counted(x[0])
+    def k(x: wp.array[int]):
+        x[0] = other(x[0])
 
-    with pytest.raises(wp.CompileError, match=r"is C\+\+ text"):
-        wp.launch(k, 1, [wp.zeros(1, dtype=kind), wp.zeros(1, dtype=int)])
+    with pytest.raises(wp.CompileError, match=rf"is C\+\+ text .*branches and loops: .*{what}"):
+        wp.launch(k, 1, [wp.zeros(1, dtype=int)])
+
+
+def test_text_with_a_gradient_of_its_own_is_refused():
+    @wp.func_native("return 2.0f * x;", adj_snippet="adj_x += 3.0f * adj_ret;")
+    def other(x: float) -> float: ...
+
+    @wp.kernel
+    def k(x: wp.array[float]):
+        x[0] = other(x[0])
+
+    with pytest.raises(wp.CompileError, match=r"is C\+\+ text .*: a gradient of its own"):
+        wp.launch(k, 1, [wp.zeros(1, dtype=float)])
+
+
+@wp.func_native("#if defined(__CUDA_ARCH__)\nreturn __shfl_xor_sync(0xffffffffu, x, 1);\n#else\nreturn x;\n#endif")
+def of_neighbour(x: float) -> float: ...
+
+
+def test_text_of_threads_that_work_together_is_refused_in_blocks():
+    @wp.kernel
+    def alone(x: wp.array[float]):
+        x[wp.tid()] = 2.0 * of_neighbour(x[wp.tid()])
+
+    @wp.kernel
+    def together(x: wp.array[float]):
+        i = wp.tid()
+        x[i] = wp.tile_sum(wp.tile(of_neighbour(x[i])))[0]
+
+    x = wp.ones(64, dtype=float)
+    wp.launch(alone, 64, [x])
+    assert x.list() == [2.0] * 64
+    wp.launch(together, 64, [x], block_dim=1)
+    assert x.list() == [2.0] * 64
+    with pytest.raises(
+        wp.CompileError, match=r"`of_neighbour` is C.* together on GPUs only, and they form blocks here"
+    ):
+        wp.launch(together, 64, [x], block_dim=32)
 
 
 def test_the_text_is_a_string():

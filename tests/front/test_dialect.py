@@ -271,3 +271,55 @@ def test_tuples_in_annotations_of_tuples():
     out = wp.zeros(4, dtype=float)
     wp.launch(k, 1, [out])
     assert out.list() == [0.0, 0.0, 0.0, 15.0]
+
+
+@wp.func  # noqa: RET503
+def signed(n: int, x: float):
+    if n > 2:
+        return wp.vec2(x, 1.0), n
+    if n > 0:
+        return wp.vec2(0.0, x), -n
+
+
+@wp.func  # noqa: RET503
+def is_large(n: int) -> bool:
+    if n > 2:
+        return True
+    if n < 1:
+        return False
+
+
+@wp.kernel
+def ends_without_return(x: wp.array[float], out: wp.array[wp.vec4]):
+    i = wp.tid()
+    v, n = signed(i, x[i])
+    out[i] = wp.vec4(v[0], v[1], float(n), wp.where(is_large(i), 1.0, 0.0))
+
+
+def test_functions_return_zero_where_they_end_without_return(zero):
+    out = wp.zeros(5, dtype=wp.vec4)
+    with pytest.warns(wp.KernelWarning) as told:
+        wp.launch(ends_without_return, 5, [wp.array(XS), out])
+    text = " returns zero where it ends without `return`: Python would return None"
+    assert sorted(str(w.message) for w in told) == [f"`is_large`{text}", f"`signed`{text}"]
+    assert out.numpy().tolist() == [
+        [0, 0, 0, 0],
+        [0, XS[1], -1, 0],
+        [0, XS[2], -2, 0],
+        [XS[3], 1, 3, 1],
+        [XS[4], 1, 4, 1],
+    ]
+
+
+def test_functions_that_end_without_return_are_an_error_without_the_option():
+    @wp.func  # noqa: RET503
+    def half(n: int):
+        if n > 2:
+            return n
+
+    @wp.kernel
+    def k(out: wp.array[int]):
+        out[0] = half(out[0])
+
+    with pytest.raises(wp.CompileError, match="`half` can end without returning a value"):
+        wp.launch(k, 1, [wp.zeros(1, dtype=int)])

@@ -171,6 +171,23 @@ def test_arrays_elsewhere_are_refused(gpu):
         wp.launch(double, dim=4, inputs=[here], device="cpu")
 
 
+@wp.func_native("#if defined(__CUDA_ARCH__)\nreturn __shfl_sync(~0u, x, 0);\n#else\nreturn x;\n#endif")
+def of_first_thread(x: float) -> float: ...
+
+
+@wp.kernel
+def spread_first(x: wp.array[float]):
+    x[wp.tid()] = of_first_thread(x[wp.tid()])
+
+
+def test_text_for_cpus_is_refused(gpu):
+    with pytest.raises(wp.CompileError, match=r"`of_first_thread` is C.* lets threads of a GPU work together"):
+        wp.launch(spread_first, dim=4, inputs=[wp.zeros(4, dtype=float)])
+    x = wp.ones(4, dtype=float, device="cpu")
+    wp.launch(spread_first, dim=4, inputs=[x], device="cpu")
+    assert x.list() == [1.0] * 4
+
+
 def test_the_driver_refuses_a_launch(gpu, simulated):
     x = wp.ones(3, dtype=float)
     wp.launch(double, dim=3, inputs=[x])

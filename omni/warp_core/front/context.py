@@ -191,7 +191,7 @@ class Context:
 
     def warn(self, message: str, node: ast.AST) -> None:
         """Warn once per line where the documented meaning differs from Python's."""
-        if not self.session.quiet:
+        if not self.session.quiet and not self.session.in_other_language:
             self.session.warnings.setdefault((self._file, self.loc(node).line, message[:12]), message)
 
     def attempt(self, action: Callable[[], Any], default: Any) -> Any:

@@ -88,6 +88,7 @@ def _lower(
     try:
         m = _match(session, definition, types)
         result = session.lower(definition, m, is_kernel)
+        session.check_blocks()
         result.function.block_dim = block_dim if is_kernel and session.in_blocks else 0
     except LoweringError as refused:
         session.report(refused.diagnostic)

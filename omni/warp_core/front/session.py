@@ -7,7 +7,7 @@ A function is lowered once for each combination of argument types and compile-ti
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -23,7 +23,7 @@ from ..lang.kernel import Definition, Function
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
-from ..lang.types import FixedArray, Type
+from ..lang.types import FixedArray, Packed, Scalar, Struct, Type
 from .calls.inout_arguments import recogniser, resolver
 from .calls.overload_resolution import Match
 from .context import Context, LoweringError, Returned, Zeroed
@@ -64,9 +64,11 @@ class Session:
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
         self.follows_warp_lang = config.dialect == "warp-lang" and not quiet
+        self.in_other_language = False  # whether the function being lowered means what it does in C
         self.depth = 0  # of lambdas being lowered
         self.block_dim = block_dim
         self.in_blocks = False  # whether anything lowered so far works in blocks of threads
+        self.for_lone_threads: list[LoweringError] = []  # calls that are mistakes where threads work in blocks
         self.memory = 0  # bytes of local arrays so far
         self.steps = 0  # expressions lowered so far
         self.counting: set[Value] = set()  # indices of loops that count up from zero or more
@@ -110,8 +112,7 @@ class Session:
     def instance(self, cx: Context, head: Function, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function, one of the overloads of `head`, for the argument types of `m`."""
         if isinstance(f, NativeFunction):
-            text = f"`{f.name}` is C++ text (wp.func_native), and kernels are compiled from Python only"
-            raise cx.error("unsupported", text, node, help=f"write `{f.name}` in Python with @wp.func")
+            self._check_text(cx, f, node)
         statics = tuple((n, _static_key(x)) for n, x in m.statics)
         key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()), m.tiles)
         if key in self._active:
@@ -133,11 +134,13 @@ class Session:
             self._instances[key] = None
             self._active[key] = f.name
             known = len(self.diagnostics)
+            caller, self.in_other_language = self.in_other_language, isinstance(f, NativeFunction)
             try:
                 self._instances[key] = self.lower(f, m, False)
             except LoweringError as refused:
                 self.report(refused.diagnostic)
             finally:
+                self.in_other_language = caller
                 del self._active[key]
             note = ("called from here", cx.place(node))
             for i in range(known, len(self.diagnostics)):
@@ -148,6 +151,26 @@ class Session:
             raise LoweringError
         custom_gradient_ir.attach(self, head, f, m, found)
         return found
+
+    def _check_text(self, cx: Context, f: NativeFunction, node: ast.AST) -> None:
+        """Refuse C++ text that has no translation, and note text for threads that work alone."""
+        write = f"write `{f.name}` in Python with @wp.func"
+        if f.untranslated:
+            text = (
+                f"`{f.name}` is C++ text (wp.func_native) with more than numbers, branches and loops: {f.untranslated}"
+            )
+            raise cx.error("unsupported", text, node, help=write)
+        if f.is_for_lone_threads:
+            text = f"`{f.name}` is C++ text (wp.func_native) that lets threads work together on GPUs only"
+            self.for_lone_threads.append(
+                cx.error("unsupported", f"{text}, and they form blocks here", node, help=write)
+            )
+
+    def check_blocks(self) -> None:
+        """Refuse text for threads that work alone where they work in blocks."""
+        if self.in_blocks and self.block_dim > 1:
+            for refused in self.for_lone_threads:
+                self.report(refused.diagnostic)
 
     def lower(self, f: Definition, m: Match, is_kernel: bool) -> Instance:
         """Lower the body of a definition for the types in `m`."""
@@ -269,11 +292,11 @@ class Session:
         if not cx.dead:
             end = tree.body[-1]
             cx.b.loc = cx.loc(end)
-            falls = terminate(cx, "return")
             valued = [r for r in cx.returns if not _is_none(r.value)]
-            if valued or cx.expected:
+            result = self._zero_result(cx, tree, end, valued) if valued else Static(None)
+            if (valued or cx.expected) and _is_none(result):
                 self._missing_return(cx, tree, end, valued)
-            cx.returns.append(Returned(falls, Static(None), end))
+            cx.returns.append(Returned(terminate(cx, "return"), result, end))
         shape = NOTHING
         if cx.returns and len(self.diagnostics) == known:
             for r in cx.returns:
@@ -288,6 +311,18 @@ class Session:
                 r.exit.op.args += plain + [_final(cx, p, r) for p in returned]
         fn.results = tuple(v.type for v in cx.returns[0].exit.op.args) if cx.returns else ()
         return shape
+
+    def _zero_result(self, cx: Context, tree: ast.FunctionDef, end: ast.stmt, valued: list[Returned]) -> Front:
+        """What a function returns at its end in warp-lang: zero of the types that it returns elsewhere."""
+        first = valued[0].value
+        items = first.items if isinstance(first, TupleValue) else (first,)
+        types: Sequence[Any] = cx.expected or [getattr(x, "type", None) for x in items]
+        plain = (Scalar, Packed, Struct)
+        if not self.follows_warp_lang or len(types) != len(items) or not all(isinstance(t, plain) for t in types):
+            return Static(None)
+        cx.warn(f"`{tree.name}` returns zero where it ends without `return`: Python would return None", end)
+        zeros = [cx.b.zero(t) for t in types]
+        return TupleValue(zeros) if isinstance(first, TupleValue) else zeros[0]
 
     def _missing_return(self, cx: Context, tree: ast.FunctionDef, end: ast.stmt, valued: list[Returned]) -> None:
         notes = [("a value is returned here", valued[0].node)] if valued else []

@@ -23,10 +23,13 @@ from ..compiler import Artifact
 from ..devices import cuda_capture, cuda_memory, descriptor_memory
 from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
-from ..lang.errors import WarpDeterminismError
+from ..lang.errors import CompileError, Diagnostic, WarpDeterminismError
+from ..lang.intrinsics.native_snippet import NativeFunction
+from ..lang.kernel import Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, Struct, indexed_array, leaves
 from ..lang.values.value_classes import python_type
+from ..late_bound import late
 from .plans import LoadedKernel, PlanMaker, as_indexed, may_specialize, namesake
 
 driver = _native.cuda
@@ -235,6 +238,14 @@ def _code_on(loaded: LoadedKernel, device: Device) -> GpuCode:
     return loaded.on_gpus[device]
 
 
+def _refuse_text_for_cpus(kernel: Kernel) -> None:
+    """Raise a CompileError if the kernel calls C++ text of which only that for CPUs has a meaning here."""
+    for called in late("called_definitions")(kernel.primal):
+        if isinstance(called, NativeFunction) and called.is_for_lone_threads:
+            what = f"`{called.name}` is C++ text (wp.func_native) that lets threads of a GPU work together"
+            raise CompileError(kernel.subject, [Diagnostic("unsupported", what, help="write it with @wp.func")])
+
+
 class GpuPlanMaker(PlanMaker):
     """Makes the plan of a kernel on a GPU."""
 
@@ -247,6 +258,7 @@ class GpuPlanMaker(PlanMaker):
                 "operation returns, and GPUs do not fix the order of atomic operations: with "
                 "wp.config.deterministic, or this option of its module, run it on the CPU"
             )
+        _refuse_text_for_cpus(self.kernel)
         self.codes: dict[int, GpuCode] = {}
         plan = _native.Plan(
             self.kernel.name,

@@ -1,53 +1,75 @@
-"""`wp.func_native`: functions whose bodies are C++ text. This compiler takes none but barriers and counts of bits."""
+"""`wp.func_native`: functions whose bodies are C++ text. `native_text` reads those that compute with numbers."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable
+from itertools import count
+from types import FrameType
 from typing import Any
 
 from ...late_bound import late
+from ..annotations import AnnotationError, evaluate_for, parameters, surroundings, type_or_none
 from ..kernel import Function
+from ..kernel_module import module_of
+from ..native_text.c_statements import translate
+from ..native_text.c_tokens import NotTranslated, Text, preprocessed
 from ..registry import INTRINSICS
-from ..types import I32, I64, U32, U64
+from ..source import LinecacheEntry
 
 _BARRIERS = ("WP_TILE_SYNC();", "__syncthreads();")
-_OF_CPUS = re.compile(r"#if defined\(__CUDA_ARCH__\)\n.*?\n#else\n(?P<rest>.*?)\n#endif", re.S)
-_BIT_COUNT = re.compile(
-    r"return __builtin_(?P<count>ctz|popcount)(?P<long>ll)? ?"
-    r"\( ?(\(unsigned (?(long)long long|int)\) ?)?(?P<argument>\w+) ?\);"
+# What lets the threads of a GPU work together: text for CPUs beside it is for threads that work alone.
+_TOGETHER = re.compile(
+    r"__shfl|__sync|__ballot|__any_sync|__all_sync|__activemask|__shared__|__threadfence|\batomic\w+"
 )
-_COUNTS = {"ctz": "trailing_zeros", "popcount": "bit_count"}
+_numbers = count()  # of texts
+_HELPERS = {"bit_count": "bit_count", "_trailing_zeros": "trailing_zeros", "_next_after": "next_after"}
 
 
 class NativeFunction(Function):
-    """A function whose body is C++ text: kernels that call it are refused."""
+    """A function whose body is C++ text.
 
-    snippet = ""
+    Attributes:
+        snippet: the text.
+        untranslated: what in it this compiler does not read; kernels that call the function are refused for it.
+        is_for_lone_threads: whether the text for CPUs stands beside one for GPUs whose threads exchange values.
+    """
+
+    def __init__(self, func: Callable, snippet: str, untranslated: str, is_for_lone_threads: bool, frame: FrameType):
+        super().__init__(func, module=module_of(frame.f_globals), frame=frame)
+        self.snippet, self.untranslated, self.is_for_lone_threads = snippet, untranslated, is_for_lone_threads
 
 
 def func_native(snippet: str, adj_snippet: str | None = None, replay_snippet: str | None = None) -> Callable:
     """Decorator for functions whose bodies are C++ text, as programs for warp-lang have them.
 
-    Kernels are compiled from Python only. A barrier (`WP_TILE_SYNC();`, `__syncthreads();`) becomes
-    `wp.syncthreads()`. A text that only returns `__builtin_ctz(x)` or `__builtin_popcount(x)` of its parameter, or the
-    `ll` form of 64 bits, becomes that count. Of `#if defined(__CUDA_ARCH__)`, the text behind `#else` is taken. A
-    kernel that calls any other such function is refused, with the line of the call. Programs run as long as they
-    launch none.
+    Text that computes with numbers becomes a function of the kernel language. It may have declarations, assignments,
+    `if`, `for`, `while`, `return`, the operators and conversions of C, functions of `math.h`, and `wp::name(...)`. Its
+    gradient follows from that. A barrier (`WP_TILE_SYNC();`, `__syncthreads();`) becomes `wp.syncthreads()`. A kernel
+    that calls a function with other text (pointers, classes, lambdas) is refused, with the line of the call.
+
+    Of `#if defined(__CUDA_ARCH__)`, the text behind `#else` is taken, for GPUs as well. If the text for GPUs exchanges
+    values between threads, then GPUs refuse the kernel. So does a CPU for a kernel in blocks of several threads.
 
     Args:
         snippet: the C++ text.
-        adj_snippet: the text of its gradient; not looked at.
-        replay_snippet: what a backward pass runs in its place; not looked at.
+        adj_snippet: the text of its gradient; kernels that call a function with one are refused.
+        replay_snippet: what a backward pass runs in its place; kernels that call a function with one are refused.
 
     Returns:
         The decorator.
 
-    >>> @wp.func_native("WP_TILE_SYNC();")
-    ... def sync(): ...
-    >>> sync is wp.syncthreads
-    True
+    >>> @wp.func_native("return 1.0f / sqrtf(value);")
+    ... def inverse_root(value: float) -> float: ...
+    >>> @wp.kernel
+    ... def roots(x: wp.array[float]):
+    ...     x[wp.tid()] = inverse_root(x[wp.tid()])
+    >>> x = wp.array([4.0, 16.0], dtype=float)
+    >>> wp.launch(roots, dim=2, inputs=[x])
+    >>> x.list()
+    [0.5, 0.25]
     """
     if not isinstance(snippet, str):
         raise TypeError(
@@ -56,20 +78,44 @@ def func_native(snippet: str, adj_snippet: str | None = None, replay_snippet: st
     frame = sys._getframe(1)
 
     def enter(f: Callable) -> Any:
-        if "".join(snippet.split()) in _BARRIERS:
+        try:
+            if adj_snippet or replay_snippet:
+                raise NotTranslated("a gradient of its own")
+            text = preprocessed(snippet)
+        except NotTranslated as why:
+            return NativeFunction(f, snippet, str(why), False, frame)
+        if any("".join(part.split()) in _BARRIERS and not rest.strip() for part, rest in (text, text[::-1])):
             return INTRINSICS["syncthreads"]
-        made = NativeFunction(f, frame=frame)
-        made.snippet = snippet
-        return _bit_count(made) or made
+        return _made(f, snippet, text, frame)
 
     return enter
 
 
-def _bit_count(made: NativeFunction) -> Any:
-    """Return the builtin that counts bits as the text of a function does, None for another text."""
-    text = " ".join(_OF_CPUS.sub(r"\g<rest>", made.snippet.strip()).split())
-    found = _BIT_COUNT.fullmatch(text)
-    widths = (I64, U64) if found and found["long"] else (I32, U32)
-    if found is None or made.params not in [[(found["argument"], width)] for width in widths]:
-        return None
-    return late(_COUNTS[found["count"]])
+def _made(f: Callable, snippet: str, text: Text, frame: FrameType) -> NativeFunction:
+    """Return the function of a text, in Python where that can be."""
+    why, written = "", f
+    try:
+        types = {p.name: t for p, t in parameters(f, surroundings(frame))}
+        result = type_or_none(evaluate_for(f.__annotations__.get("return"), f, surroundings(frame)))
+        body = translate(text.cpu, list(types.items()), result)
+        if "return" in f.__annotations__ and not any("return " in line for line in body):
+            raise NotTranslated("no `return`")
+        written = _in_python(f, body, types if result is None else {**types, "return": result})
+    except (NotTranslated, AnnotationError, TypeError) as refused:
+        why = str(refused)
+    return NativeFunction(written, snippet, why, _TOGETHER.search(text.gpu) is not None, frame)
+
+
+def _in_python(f: Callable, body: list[str], annotations: dict[str, Any]) -> Callable:
+    """Return a Python function with the parameters of another one and this body."""
+    names = ", ".join(inspect.signature(f).parameters)
+    lines = [f"{line}\n" for line in (f"def {f.__name__}({names}):", *body)]
+    filename = f"<C++ text of {f.__qualname__}, {next(_numbers)}>"
+    helpers = {name: late(row) for name, row in _HELPERS.items() if any(f"{name}(" in line for line in body)}
+    space = {"wp": sys.modules[__name__.partition(".lang.")[0]], "__name__": f.__module__, **helpers}
+    entry = LinecacheEntry(filename, lines)
+    exec(compile("".join(lines), filename, "exec"), space)
+    made: Any = space[f.__name__]
+    made.__defaults__, made.__annotations__, made.__doc__ = f.__defaults__, annotations, f.__doc__
+    made.__qualname__, made.__module__, made.__wc_text__ = f.__qualname__, f.__module__, entry
+    return made
