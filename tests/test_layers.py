@@ -58,7 +58,7 @@ RANKS = (
     ("nodes.live_session",),
     ("nodes.play",),
     ("nodes",),
-    ("cli_arguments", "kit", "studio"),
+    ("cli_arguments", "kit", "private_names", "studio"),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
@@ -103,6 +103,7 @@ DYNAMIC = {
     "devices/device.py": "GPUs are looked for when one is asked for",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
+    "private_names/__init__.py": "programs import private modules by another package's names",
     "extension.py": "a Kit application may lack windows and menus",
     "nodes/extensions/node_folders.py": "nodes of other extensions are imported by their manifest",
     "nodes/kernel/program.py": "the text of a kernel imports what it likes, with warp meaning this package",

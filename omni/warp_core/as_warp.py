@@ -24,8 +24,9 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from types import FrameType, ModuleType, TracebackType
 
-from . import _MODULES, config
+from . import _MODULES, config, private_names
 from . import _SAME as _ATTRIBUTES
+from .private_names import ctypes_values
 
 PACKAGE = "omni.warp_core"
 ALIAS = "warp"
@@ -33,6 +34,10 @@ USAGE = "usage: python -m omni.warp_core.as_warp (script.py | -m module | -c cod
 
 
 _SAME = (*_ATTRIBUTES, "tape")  # modules of earlier versions whose names are those of the package now
+
+# Modules of warp-lang that stand elsewhere here, `warp._src.types` and the like, by their names after `warp.`.
+_PRIVATE = {"_src": "private_names", "examples": "private_names.example_assets"}
+_PRIVATE |= {f"_src.{name}": home for name, home in private_names.HOMES.items()}
 
 # Modules of warp-lang that are gone from it, too.
 GONE = {
@@ -57,14 +62,22 @@ class _Submodules(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put the real module in the place of the one that the import system made."""
         name = module.__name__
-        rest = name.removeprefix(f"{ALIAS}.")
-        sys.modules[name] = importlib.import_module(PACKAGE if rest in _SAME else f"{PACKAGE}.{rest}")
+        sys.modules[name] = importlib.import_module(_real_name(name.removeprefix(f"{ALIAS}.")))
+
+
+def _real_name(rest: str) -> str:
+    """The name of the module that stands for one of warp-lang, given its name after `warp.`."""
+    if rest in _SAME:
+        return PACKAGE
+    return f"{PACKAGE}.{_PRIVATE.get(rest, rest)}"
 
 
 def _is_there(rest: str) -> bool:
     """True if this package has a module, given its name after `warp.`."""
-    return rest in _SAME or (
-        rest.partition(".")[0] in _MODULES and importlib.util.find_spec(f"{PACKAGE}.{rest}") is not None
+    return (
+        rest in _SAME
+        or rest in _PRIVATE
+        or (rest.partition(".")[0] in _MODULES and importlib.util.find_spec(f"{PACKAGE}.{rest}") is not None)
     )
 
 
@@ -127,7 +140,9 @@ def install() -> None:
             "call omni.warp_core.as_warp.install() before anything imports it"
         )
     config.dialect = "warp-lang"
-    sys.modules[ALIAS] = sys.modules[PACKAGE]
+    package = sys.modules[ALIAS] = sys.modules[PACKAGE]
+    vars(package)["_src"] = private_names
+    ctypes_values.install()
     sys.meta_path.insert(0, _Submodules())
 
 

@@ -13,11 +13,11 @@ from functools import cached_property
 from inspect import Parameter
 from itertools import count
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..late_bound import late
 from . import inference, kernel_options
-from .annotations import AnnotationError, named_in, parameters, surroundings
+from .annotations import AnnotationError, evaluate_for, named_in, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, TuplePattern, spell
 from .kernel_module import chosen_module
@@ -32,6 +32,19 @@ _NOT_OF_KERNELS = {
     TuplePattern: "a launch passes no tuples: write a parameter for each item, or a vector",
 }
 _numbers = count()  # of definitions, in the order in which they are made
+
+
+class Argument(NamedTuple):
+    """A parameter: its name, and the type as its annotation says it."""
+
+    label: str
+    type: Any
+
+
+class Signature(NamedTuple):
+    """The parameters of a kernel or function."""
+
+    args: list[Argument]
 
 
 class Definition:
@@ -93,6 +106,14 @@ class Definition:
     def params(self) -> list[tuple[str, Type]]:
         """(name, type) of each parameter. Raises CompileError for missing and unknown annotations."""
         return [(p.name, t) for p, t in self._parameters]
+
+    @property
+    def adj(self) -> Signature:
+        """The parameters as warp-lang tells them: `adj.args`, each with a `label` and the `type` of its annotation."""
+        annotations = self.func.__annotations__
+        names = [name for name, _ in self.params]
+        types = [evaluate_for(annotations[name], self.func, self.frame_locals) for name in names]
+        return Signature([Argument(name, t) for name, t in zip(names, types)])
 
     @property
     def defaults(self) -> dict[str, Any]:

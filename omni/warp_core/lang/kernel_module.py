@@ -182,6 +182,12 @@ def known_module(name: str) -> Module | None:
     return module_of(vars(found)) if isinstance(found, ModuleType) else _named.get(name)
 
 
+def all_modules() -> dict[str, Module]:
+    """The modules that Python modules have and those that `get_module` has made, by name."""
+    spaces = {name: vars(found) for name, found in list(sys.modules.items()) if isinstance(found, ModuleType)}
+    return {name: space[_NAME] for name, space in spaces.items() if _NAME in space} | _named
+
+
 def chosen_module(wanted: Any, namespace: dict[str, Any], key: str) -> Module:
     """The module that the option `module` of a decorator names: None, "unique", a name, or a module."""
     if wanted is None:
