@@ -438,3 +438,48 @@ def test_lanes_that_were_asked_for_yield_to_the_stack():
     for i in range(40):
         touched[i, 7 * np.arange(18000) + i] += np.arange(18000)
     assert out.numpy()[:, 0].tolist() == [row[-1 - i] + row[7 + i] for i, row in enumerate(touched)]
+
+
+def test_addresses_of_local_arrays_make_views(mode):
+    @wp.kernel
+    def k(out: wp.array2d(dtype=float)):
+        i = wp.tid()
+        whole = wp.zeros(shape=(6,), dtype=wp.vec2)
+        behind = wp.array(ptr=whole.ptr + wp.uint64(4 * 8), shape=(2,), dtype=wp.vec2)
+        one = wp.array(dtype=wp.vec2, shape=1, ptr=8 + whole.ptr + 8)
+        chosen = behind
+        if i % 2 == 0:
+            chosen = wp.array(ptr=whole.ptr, shape=(2,), dtype=wp.vec2)
+        chosen[1] = wp.vec2(float(i), 2.0)
+        behind[0] = wp.vec2(5.0, 6.0)
+        one[0] = wp.vec2(7.0, 8.0)
+        out[i, 0] = whole[1][0] + 10.0 * whole[5][0]
+        out[i, 1] = whole[4][1] + 10.0 * whole[2][1]
+        out[i, 2] = float(behind.shape[0] + one.size)
+
+    expected = [[i if i % 2 == 0 else 10.0 * i, 86.0, 3.0] for i in range(21)]
+    assert launched(k, 21, 3).tolist() == expected
+
+
+WRONG_ADDRESSES = {
+    "wp.array(ptr=a.ptr + 12, shape=1, dtype=wp.vec2)": "at byte 12 does not share elements",
+    "wp.array(ptr=a.ptr, shape=2, dtype=float)": "the dtype of the local array",
+    "wp.array(ptr=a.ptr + 8, shape=3, dtype=wp.vec2)": "3 elements from element 1 on end behind",
+    "wp.array(ptr=a.ptr - 8, shape=3, dtype=wp.vec2)": "takes `\\+` and a number of bytes",
+    "wp.array(ptr=a.ptr + n * 8, shape=1, dtype=wp.vec2)": "the bytes behind a local array",
+    "wp.array(ptr=wp.uint64(n), shape=1, dtype=wp.vec2)": "outside of kernels only",
+    "wp.array([1.0, 2.0])": "wp.zeros",
+    "a.ptr": "the address of a local array",
+}
+
+
+@pytest.mark.parametrize("expression", WRONG_ADDRESSES)
+def test_other_uses_of_addresses_are_refused(expression):
+    k = kernel_of(f"""
+        @wp.kernel
+        def k(n: int):
+            a = wp.zeros(shape=3, dtype=wp.vec2)
+            b = {expression}
+    """)
+    with pytest.raises(wp.CompileError, match=WRONG_ADDRESSES[expression]):
+        wp.launch(k, dim=1, inputs=[1])

@@ -119,3 +119,21 @@ def test_the_shape_of_an_annotation_may_note_names_of_sizes():
     assert x.list() == [0.0, 10.0, 20.0, 1.0, 11.0, 21.0]
     with pytest.raises(AttributeError, match="reshape"):
         x.shape = (3, 2)
+
+
+def test_lengths_of_open_parameters_are_known_to_static():
+    @wp.func
+    def summed(v: Any):
+        s = v[0]
+        for i in range(1, wp.static(len(v))):
+            s += v[i]
+        return s
+
+    @wp.kernel
+    def k(a: wp.array[wp.vec3], b: wp.array[wp.vec2], out: wp.array[float]):
+        out[0] = summed(a[0])
+        out[1] = summed(b[0])
+
+    out = wp.zeros(2, dtype=float)
+    wp.launch(k, 1, [wp.array([[1, 2, 4]], dtype=wp.vec3), wp.array([[8, 16]], dtype=wp.vec2), out])
+    assert out.list() == [7.0, 24.0]

@@ -73,7 +73,7 @@ def test_docstrings_have_every_section(name):
         assert re.search(rf"^ {{4}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
 
 
-OF_VALUES = """cast expect_eq expect_near vector matrix quaternion transformation identity matrix_from_rows
+OF_VALUES = """cast expect_eq expect_neq expect_near vector matrix quaternion transformation identity matrix_from_rows
     matrix_from_cols add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift"""
 
 

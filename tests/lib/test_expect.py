@@ -1,4 +1,7 @@
-"""wp.expect_eq and wp.expect_near: silent where they hold, else a line with the values; a failure in debug mode."""
+"""wp.expect_eq, wp.expect_neq, wp.expect_near: silent where they hold, else a line with the values.
+
+In debug mode, a failure.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +63,20 @@ def test_equal(t, capfd):
     wp.launch(kernel, dim=1, inputs=[t(), t(*[1] * (7 if t is wp.transform else 1))])
     wp.synchronize()
     assert capfd.readouterr().out.startswith("expect_eq failed: ")
+
+
+@pytest.mark.parametrize("t", [wp.bool, wp.uint8, wp.float32, wp.vec2i, wp.transform])
+def test_different(t, capfd):
+    @wp.kernel
+    def different(a: t, b: t):
+        wp.expect_neq(a, b)
+
+    wp.launch(different, dim=1, inputs=[t(), t(*[1] * (7 if t is wp.transform else 1))])
+    wp.synchronize()
+    assert capfd.readouterr().out == ""
+    wp.launch(different, dim=1, inputs=[t(), t()])
+    wp.synchronize()
+    assert capfd.readouterr().out == f"expect_neq failed: {t()} is {t()}\n"
 
 
 def test_nothing_is_near_nan(capfd):

@@ -22,6 +22,7 @@ from ..dispatch.operation import Operation, Write, execute
 from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
+from ..lang.registry import LOCAL_VIEW
 from ..lang.types import BF16, Array, Type, element
 from ..lang.values.scalars import int32
 from ..late_bound import late
@@ -86,6 +87,15 @@ def _owning(numbers: Any, value: Any) -> Any:
     return numbers
 
 
+class _ViewIntrinsic:
+    """`__wc_intrinsic__` of the class only: in kernels, `wp.array(ptr=...)` makes views of local arrays."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is not None:
+            raise AttributeError("__wc_intrinsic__")
+        return LOCAL_VIEW
+
+
 class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
@@ -119,6 +129,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     """
 
     __wc_type__ = _ArrayType()
+    __wc_intrinsic__ = _ViewIntrinsic()
     _open: Any = Any  # the dtype of an annotation that leaves it open
     _any_ndim = False  # whether it is an annotation that leaves the number of dimensions open
     _claim: grad_binding.GradientBinding | None = None  # of the gradient

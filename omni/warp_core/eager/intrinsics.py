@@ -17,7 +17,7 @@ from ..lang import semantics
 from ..lang.annotations import type_of
 from ..lang.indexed_annotation import IndexedCells
 from ..lang.registry import intrinsic
-from ..lang.types import F32, U64, FixedArray, Scalar, element
+from ..lang.types import F32, U64, Array, FixedArray, Scalar, element
 from ..lang.values.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
 from ..lang.values.value_classes import from_leaves, to_leaves
 from .array_view import ArrayCells, LocalCells, counted
@@ -132,6 +132,13 @@ def _zeros(shape: Any = None, dtype: Any = float, n: Any = None, length: Any = N
     return LocalCells(FixedArray(type_of(dtype), tuple(int(n) for n in extents)))
 
 
+def _view_at(ptr: Any, shape: Any, dtype: Any = float) -> ArrayCells:
+    """A view of a local array from an address on."""
+    t = type_of(dtype)
+    (count,) = shape if isinstance(shape, tuple) else (shape,)
+    return ArrayCells(Array(t, 1), int(ptr), (int(count),), (t.size,), None)
+
+
 _SPEC = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z%])")
 
 
@@ -188,6 +195,7 @@ _FUNCTIONS: dict[str, Callable] = {
     "printf": _printf,
     "print": print,
     "zeros": _zeros,
+    "array": _view_at,
     "load": _load,
     "store": _store,
     "array_store": _store,

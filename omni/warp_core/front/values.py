@@ -132,6 +132,14 @@ class TileView:
 
 
 @dataclass(slots=True)
+class LocalAddress:
+    """The address of a local array (`a.ptr`) and bytes behind it: what `wp.array(ptr=...)` makes a view of."""
+
+    array: Value
+    offset: int = 0
+
+
+@dataclass(slots=True)
 class Closure:
     """A lambda: its body is lowered at each call."""
 
@@ -162,7 +170,7 @@ class Poison:
 
 POISON = Poison()
 
-Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | Closure
+Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | LocalAddress | Closure
 
 
 def with_parameters(x: Any, renamed: Callable[[str], str]) -> Any:
@@ -180,6 +188,8 @@ def spell_front(x: Any) -> str:
         return f"the literal {spell_brief(x)}"
     if isinstance(x, TupleValue):
         return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
+    if isinstance(x, LocalAddress):
+        return "the address of a local array"
     if isinstance(x, Closure):
         return "a lambda"
     return spell_static(x.obj) if isinstance(x, Static) else "a range"

@@ -272,7 +272,7 @@ TILE_BUILTINS = frozenset(f"{_TILES} {_TILE_PLACES} {_TILE_MATRICES} {_TILE_SEQU
 SHARED_BUILTINS = TILE_BUILTINS | {"block_range"}
 BLOCK_BUILTINS = TILE_BUILTINS | {*_BLOCKS.split()}  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
-    "tid printf print where select static constant cast len expect_eq expect_near",
+    "tid printf print where select static constant cast len expect_eq expect_neq expect_near",
     _BLOCKS,
     *(_TILES, _TILE_PLACES, _TILE_MATRICES, _TILE_SEQUENCES, _TILE_QUERIES),
     "load store array_store view address address_of",
@@ -283,11 +283,13 @@ _INTRINSIC_GROUPS = (
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
 INTRINSICS["tile"] = TypeIntrinsic("tile")
 LOCAL_ZEROS = Intrinsic("zeros")  # `wp.zeros` in a kernel makes a local array; elsewhere it is a function
+LOCAL_VIEW = Intrinsic("array")  # `wp.array(ptr=a.ptr, ...)` in a kernel is a view of a local array
+_OF_LOCALS = {i.name: i for i in (LOCAL_ZEROS, LOCAL_VIEW)}
 
 
 def intrinsic(name: str) -> Intrinsic:
     """Return the row of an intrinsic."""
-    return LOCAL_ZEROS if name == LOCAL_ZEROS.name else INTRINSICS[name]
+    return _OF_LOCALS.get(name) or INTRINSICS[name]
 
 
 def public(name: str) -> Builtin | Intrinsic | None:

@@ -1,4 +1,6 @@
-"""wp.expect_eq and wp.expect_near: a line with both values where they differ, and a failure in debug mode."""
+"""wp.expect_eq, wp.expect_neq, wp.expect_near: a line with both values where it does not hold, and a failure in debug
+mode.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,20 @@ TOLERANCE = 1e-6
 
 @handles("expect_eq")
 def _expect_eq(cx: Context, c: Call) -> Front:
-    count_arguments(cx, c, 2, 2, "wp.expect_eq")
+    return _expect(cx, c, "expect_eq", ast.Eq, " is not ")
+
+
+@handles("expect_neq")
+def _expect_neq(cx: Context, c: Call) -> Front:
+    return _expect(cx, c, "expect_neq", ast.NotEq, " is ")
+
+
+def _expect(cx: Context, c: Call, name: str, wanted: type[ast.cmpop], instead: str) -> Front:
+    """Show two values where a comparison of them does not hold."""
+    count_arguments(cx, c, 2, 2, f"wp.{name}")
     a, b = loaded(cx, c)
-    same = compare(cx, ast.Eq, a, b, c.node, c.arg_node(0), c.arg_node(1))
-    return _report(cx, c.node, same, "expect_eq", ("expect_eq failed: ", a, " is not ", b))
+    holds = compare(cx, wanted, a, b, c.node, c.arg_node(0), c.arg_node(1))
+    return _report(cx, c.node, holds, name, (f"{name} failed: ", a, instead, b))
 
 
 @handles("expect_near")

@@ -5,6 +5,7 @@ and Python's own builtins (sum, min, len, ...). Each handler is one entry of the
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from ...ir.nodes import Value
@@ -20,7 +21,7 @@ from ..expressions.array_indexing import array_type, locate
 from ..expressions.member_access import array_index, store
 from ..expressions.operators import binary, unary
 from ..names import captured
-from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
+from ..values import Closure, ElementRef, Front, LocalAddress, Static, TupleValue, UntypedLiteral, spell_front
 from .calls import Call, count_arguments, handles, loaded, same_type
 
 # -- threads --------------------------------------------------------------------------------------------------------
@@ -111,6 +112,20 @@ def _view(cx: Context, c: Call) -> Front:
 @handles("zeros")
 def _zeros(cx: Context, c: Call) -> Front:
     return local_arrays.zeros(cx, fixed_array(cx, c, "wp.zeros", "a local array"), c.node)
+
+
+@handles("array")
+def _array(cx: Context, c: Call) -> Front:
+    """`wp.array(ptr=a.ptr + bytes, shape=n, dtype=t)`, a view of the local array `a`."""
+    at = c.kwargs.get("ptr")
+    if not isinstance(at, LocalAddress):
+        text = (
+            "`wp.array` can be used outside of kernels only, but for views `wp.array(ptr=a.ptr, ...)` of local arrays"
+        )
+        helps = "pass arrays as arguments; `wp.zeros(shape, dtype)` makes one of the thread's own"
+        raise cx.error("not-callable", text, getattr(c.node, "func", c.node), help=helps)
+    rest = replace(c, kwargs={name: x for name, x in c.kwargs.items() if name != "ptr"})
+    return local_arrays.view_at(cx, at, fixed_array(cx, rest, "wp.array", "a view"), c.node)
 
 
 def fixed_array(cx: Context, c: Call, name: str, what: str) -> FixedArray:
@@ -239,6 +254,10 @@ def evaluate_static(cx: Context, node: ast.expr) -> Any:
         code = compile(ast.Expression(node), cx.source.filename, "eval")
         return eval(code, cx.globals, names)  # the user's own expression, as Python would run it
     except Exception as e:
+        if isinstance(e, NameError) and e.name in cx.env:  # `len(v)` of a vector is known, too
+            known = cx.attempt(lambda: cx.rvalue(node), None)
+            if isinstance(known, UntypedLiteral):
+                return known.value
         raise cx.error(
             "static", f"this expression raised {type(e).__name__}: {e}", node, help="wp.static runs in plain Python"
         ) from None

@@ -23,7 +23,18 @@ from ..messages import method_help
 from ..names import captured, member
 from ..tiles.tile_regions import is_tile
 from ..tiles.tile_views import named, subscript, whole
-from ..values import ElementRef, EnumMember, Front, Poison, Static, TileView, TupleValue, UntypedLiteral, spell_front
+from ..values import (
+    ElementRef,
+    EnumMember,
+    Front,
+    LocalAddress,
+    Poison,
+    Static,
+    TileView,
+    TupleValue,
+    UntypedLiteral,
+    spell_front,
+)
 from .array_indexing import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
 from .slicing import section
@@ -160,6 +171,8 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return UntypedLiteral(t.ndim)
     if node.attr == "dtype":
         return Static(t.dtype)
+    if node.attr == "ptr" and isinstance(t, FixedArray):
+        return LocalAddress(array)
     if node.attr == "ptr":
         helps = "pass the array, or a slice of it: `a[1:]` is a view of the same memory"
         raise cx.error("unsupported", "a kernel cannot take addresses", node, help=helps)

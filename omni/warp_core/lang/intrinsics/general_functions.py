@@ -78,6 +78,21 @@ def expect_eq(a: S, b: S) -> None:
     """
 
 
+def expect_neq(a: S, b: S) -> None:
+    """Check that two values differ. Where they are equal, a line with both is printed, and the program goes on.
+
+    Args:
+        a: a value of any type that `!=` compares.
+        b: another of the same type.
+
+    Raises:
+        KernelError: the values are equal, in a kernel in debug mode.
+
+    >>> wp.expect_neq(2 + 2, 4)
+    expect_neq failed: 4 is 4
+    """
+
+
 def expect_near(a: S, b: S, tolerance: float = 1e-6) -> None:
     """Check that two values differ by little. Where they do not, a line with both is printed, and the program goes on.
 
