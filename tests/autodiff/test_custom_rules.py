@@ -646,8 +646,15 @@ def overwriting(through, cleared):
 def test_a_gradient_that_leaves_what_was_overwritten_is_refused(through):
     put = overwriting(through, cleared=False)
     kernel = twice_by(put, through)
-    with pytest.raises(wp.CompileError, match=r"overwrites elements of `y`.* `wp.adjoint\[y\]\[i\] = 0.0`"):
-        wp.launch(kernel, 1, inputs=[numbers(3.0), numbers(0.0)])
+    x, y = numbers(3.0), numbers(0.0)
+    wp.launch(kernel, 1, inputs=[x, y])
+    assert y.list() == [16.0]  # (x + 1) ** 2
+    with (
+        pytest.raises(wp.CompileError, match=r"overwrites elements of `y`.* `wp.adjoint\[y\]\[i\] = 0.0`"),
+        wp.Tape() as tape,
+    ):
+        wp.launch(kernel, 1, inputs=[x, y])
+        tape.backward(grads={y: wp.ones(1, dtype=float)})
 
 
 @pytest.mark.parametrize("through", ["array", "struct"])
@@ -697,3 +704,38 @@ def test_adjoint_elsewhere():
 def test_what_is_no_function():
     with pytest.raises(TypeError, match=r"decorated with @wp\.func"):
         wp.func_grad(len)
+
+
+@wp.func
+def counted(counter: wp.array[int], slots: wp.array[int], tid: int, limit: int = -1):
+    n = wp.atomic_add(counter, 0, 1)
+    if n < limit or limit < 0:
+        if tid < slots.shape[0]:
+            slots[tid] = n
+        return n
+    if tid < slots.shape[0]:
+        slots[tid] = -1
+    return -1
+
+
+@wp.func_replay(counted)
+def counted_again(counter: wp.array[int], slots: wp.array[int], tid: int, limit: int):
+    if tid < slots.shape[0]:
+        return slots[tid]
+    return -1
+
+
+def test_a_replay_is_enough_where_nothing_inside_has_a_gradient():
+    @wp.kernel
+    def keep_large(x: wp.array[float], counter: wp.array[int], slots: wp.array[int], y: wp.array[float]):
+        i = wp.tid()
+        if x[i] > 0.5:
+            n = counted(counter, slots, i)
+            if n < 6:
+                y[n] = x[i] * x[i]
+
+    x, y = numbers(0.1, 0.75, 1.5, 0.25, 1.0), numbers(*[0.0] * 6)
+    with wp.Tape() as tape:
+        wp.launch(keep_large, 5, inputs=[x, wp.zeros(1, dtype=int), wp.zeros(5, dtype=int), y])
+    tape.backward(grads={y: wp.ones(6, dtype=float)})
+    assert x.grad.list() == [0.0, 1.5, 3.0, 0.0, 2.0]

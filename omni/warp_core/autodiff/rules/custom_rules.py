@@ -51,6 +51,8 @@ def expand_customs(function: Function, prepare: Prepare, whole: Prepare) -> Func
     for op in list(function.body.walk()):
         if op.code == "call" and is_custom(op.attr):
             callee = op.attr
+            if callee.gradient is not None and callee.gradient.refusal:
+                raise NotDifferentiable(callee.gradient.refusal, op)
             replay = callee.replay and _body(whole(callee.replay), op)
             gradient = callee.gradient and whole(callee.gradient)
             op.regions = (_body(prepare(callee), op),)

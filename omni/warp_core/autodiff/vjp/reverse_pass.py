@@ -19,8 +19,10 @@ from ...ir.analysis.effects import works_on_tiles
 from ...ir.builder import Builder
 from ...ir.interp.block_runner import has_any
 from ...ir.nodes import Function, Operation, Region, Value
+from ...ir.ops import OPS
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
+from ...passes.dce import REMOVABLE, has_effects
 from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
 from ..analysis.leaves import Leaves, assemble, bitcasts_floats, leaf_of, leaf_types, member_span
@@ -49,6 +51,18 @@ _READS = frozenset(("load", "atomic", "array_at"))
 _SLOPES_OF_ONE = frozenset(
     ("add", "sub", "neg", "min", "max", "minnum", "maxnum", "abs")
 )  # adjoints that only pass on what they are given
+
+
+_CONTROL = frozenset(("if", "for", "loop", "block"))
+
+
+def _is_without_gradient(op: Operation) -> bool:
+    """True for an operation inside of a branch or loop that adds to no gradient if its results have no adjoints."""
+    if op.code in ("store", "atomic"):
+        return not op.args[-1].type.is_differentiable
+    if op.code == "call":
+        return not has_effects(op.attr)
+    return op.code in _CONTROL or op.code in REMOVABLE or (op.code in OPS and OPS[op.code].terminator)
 
 
 class Reverse:
@@ -142,12 +156,20 @@ class Reverse:
     def _operations(self, ops: Sequence[Operation]) -> None:
         for op in reversed(ops):
             self.b.loc = op.loc
+            if self._has_no_gradient(op):
+                continue
             if op.regions or op.code in ("store", "atomic"):
                 getattr(self, f"_{op.code}")(op)
                 continue
             given = [self.take(v) for v in op.results]
             if any(g is not None for g in given):
                 self._operation(op, given)
+
+    def _has_no_gradient(self, op: Operation) -> bool:
+        """True for a branch or loop whose results have no adjoints, and which writes nothing that has a gradient."""
+        if op.code not in _CONTROL or any(v in self.scope.adjoints or v in self.scope.memory for v in op.results):
+            return False
+        return all(_is_without_gradient(inner) for region in op.regions for inner in region.walk())
 
     def _operation(self, op: Operation, given: list[Leaves | None]) -> None:
         handler = getattr(self, f"_{op.code}", None)

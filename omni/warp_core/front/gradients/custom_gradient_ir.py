@@ -163,26 +163,24 @@ def _gradient(session: Session, custom: Definition, overload: Function, m: Match
         returns = next(n for n in ast.walk(tree) if isinstance(n, ast.Return))
         text = f"{custom.subject} returns nothing: it adds to `wp.adjoint[...]`"
         raise _refusal(session, custom, "return-type", text, at=returns)
-    _require_clearing(session, custom, overload, instance.function, made.function)
+    made.function.refusal = _left_behind(custom, overload, instance.function, made.function)
     instance.function.gradient = made.function
 
 
-def _require_clearing(
-    session: Session, custom: Definition, overload: Function, function: IrFunction, gradient: IrFunction
-) -> None:
-    """Raise if the function overwrites elements of an array, and its gradient leaves theirs: it would go on to what was
-    there before.
+def _left_behind(custom: Definition, overload: Function, function: IrFunction, gradient: IrFunction) -> str:
+    """Why the gradient would be wrong: the function overwrites elements of an array, and the gradient leaves theirs, so
+    that it would go on to what was there before. Empty if it does not.
     """
     cleared = {(at.param, at.members) for at in overwritten(gradient) if at.gradients == 1}
     for at in sorted(overwritten(function), key=lambda at: at[:3]):
         if at.gradients == 0 and at.element.is_differentiable and (at.param, at.members) not in cleared:
             name, array = custom.params[at.param][0], overload.params[at.param][0]
-            text = (
+            return (
                 f"`{overload.name}` overwrites elements of `{array}`, so what was there before has no effect, but "
                 f"{custom.subject} leaves its gradient: clear it after its last use, `wp.adjoint[{name}][i] = 0.0` for "
                 "each element that is set"
             )
-            raise _refusal(session, custom, "unsupported", text)
+    return ""
 
 
 def _parameter(custom: Definition, name: str) -> ast.AST:
