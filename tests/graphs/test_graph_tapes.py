@@ -358,3 +358,43 @@ def _jvp_in_a_capture():
     x = leaf([1.0])
     with wp.ScopedCapture():
         wp.jvp(lambda a: 2.0 * a, (x,), (x,))
+
+
+@wp.kernel
+def distances(meshes: wp.array[wp.uint64], points: wp.array[wp.vec3], out: wp.array[float]):
+    i = wp.tid()
+    found = wp.mesh_query_point_no_sign(meshes[0], points[i], 10.0)
+    nearest = wp.mesh_eval_position(meshes[0], found.face, found.u, found.v)
+    out[i] = wp.length_sq(points[i] - nearest)
+
+
+def above_a_triangle():
+    corners = wp.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [0.0, 9.0, 0.0]], dtype=wp.vec3)
+    mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int))
+    points = wp.array([[0.0, 0.0, 2.0], [1.0, 0.5, -3.0]], dtype=wp.vec3, requires_grad=True)
+    ids = wp.array([mesh.id], dtype=wp.uint64)
+    return mesh, ids, points, wp.zeros(2, dtype=float, requires_grad=True)
+
+
+@pytest.mark.cpu
+def test_a_captured_tape_finds_structures_by_ids_in_arrays():
+    _mesh, ids, points, out = above_a_triangle()
+    with wp.ScopedCapture() as capture, wp.Tape() as tape:
+        wp.launch(distances, 2, [ids, points, out])
+        tape.backward(grads={out: wp.ones(2, dtype=float)})
+    for height in (2.0, 5.0):
+        points.assign([[0.0, 0.0, height], [1.0, 0.5, -3.0]])
+        tape.zero()
+        wp.capture_launch(capture.graph)
+        assert out.list() == [height**2, 9.0]
+        np.testing.assert_allclose(points.grad.numpy(), [[0.0, 0.0, 2 * height], [0.0, 0.0, -6.0]], atol=1e-6)
+
+
+@pytest.mark.cpu
+def test_a_captured_change_of_a_structure_before_the_gradient_is_refused():
+    mesh, ids, points, out = above_a_triangle()
+    with pytest.raises(RuntimeError, match="changes a structure that the kernel looks up"), wp.ScopedCapture():
+        with wp.Tape() as tape:
+            wp.launch(distances, 2, [ids, points, out])
+            mesh.refit()
+        tape.backward(grads={out: wp.ones(2, dtype=float)})

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import _native
+from ..arrays import elements, keepalive, layouts
 from ..arrays.array import array
 from ..compiler import array_lookups, effects
 from ..devices.device import Device
@@ -25,7 +26,7 @@ from ..eager.addressed_memory import find
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import Lookup, StructureArrays
 from ..lang.values.scalars import uint64
-from .saved import SavedArrays
+from .saved import SavedArrays, SavedPool
 
 
 class _Entry(NamedTuple):
@@ -70,20 +71,44 @@ def note_build(structure: Any) -> None:
     _builders[structure] = threading.get_ident()
 
 
+def _descriptor(place: array) -> Any:
+    """The descriptor at a place. It is written at once, whatever is captured on the CPU, and so it is read."""
+    if place.device.is_cuda:
+        return place.list()[0]
+    return elements.to_list(place._numbers(), place._require_element(), place._member, keepalive.of(place))[0]
+
+
+class _Watched(_native.SavedSpan):
+    """Memory of a structure, `inside` until something that is captured is about to write to it."""
+
+    def __init__(self, span: tuple[int, int]):
+        super().__init__(*span, None, (), SavedPool(), None)
+
+    def save(self) -> None:
+        """Note the write."""
+        self.leave()
+
+
 class SavedStructure:
     """A structure as it was: `descriptor`, and the arrays that it points to."""
 
     def __init__(self, structure: Any, entry: _Entry, of: str, place: CallSite):
-        self.structure = structure  # whose id is valid as long as it exists
-        self.entry, (self.descriptor,) = entry, entry.place.list()
+        self.structure, self.of = structure, of  # the id is valid as long as the structure exists
+        self.entry, self.descriptor = entry, _descriptor(entry.place)
         found = {name: find(int(getattr(self.descriptor, name))) for name in entry.addresses}
         self._arrays = {name: a for name, a in found.items() if a is not None}
         self._saved = SavedArrays([*self._arrays.values()], [*self._arrays], of, place)
+        spans = layouts.groups([*self._arrays.values()]) if capture.innermost() is not None else ()
+        self._watched = [_Watched(span) for span, _ in spans]
 
     def has_changed(self) -> bool:
         """True if the structure is not as it was any more."""
-        (now,) = self.entry.place.list()
+        now = _descriptor(self.entry.place)
         return bool(now._wc_pack() != self.as_kept()._wc_pack())
+
+    def is_overwritten(self) -> bool:
+        """True if what is captured may overwrite memory of the structure."""
+        return not all(watched.inside for watched in self._watched)
 
     def as_kept(self) -> Any:
         """The descriptor that points to what was kept."""
@@ -117,6 +142,10 @@ class SavedStructures(NamedTuple):
         Raises:
             RuntimeError: If another thread has built a structure since, and its id is no argument.
         """
+        if capture.innermost() is not None:
+            self._check_unchanged()
+            yield args
+            return
         changed = [s for s in self.saved if s.has_changed()]
         if not changed:
             yield args
@@ -127,6 +156,15 @@ class SavedStructures(NamedTuple):
         else:
             with _swapped(changed):
                 yield args
+
+    def _check_unchanged(self) -> None:
+        """Refuse structures that the graph being captured changes between a launch and its adjoint."""
+        for saved in self.saved:
+            if saved.is_overwritten():
+                raise RuntimeError(
+                    f"{saved.of} is captured in a graph, which changes a structure that the kernel looks up before the "
+                    "gradient of the launch. Build meshes, trees, hash grids and volumes outside of the capture"
+                )
 
     def _other(self, others: dict[int, _StandIn], number: int, argument: Any) -> Any:
         is_id = number in (self.params or ())
@@ -163,7 +201,6 @@ def save(kernel: Kernel, device: Device, args: Sequence[Any], place: CallSite) -
     hidden, params = _lookups(kernel)
     if not hidden:
         return SavedStructures()
-    capture.refuse(f"recording kernel `{kernel.name}`, whose gradient needs structures such as hash grids,", device)
     if params is not None:
         wanted = {int(args[n]) for n in params}
         live = [found for found in live if int(found[0].id) in wanted]
