@@ -2227,7 +2227,7 @@ def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.b
 def clone(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
 @typing.overload
-def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array[_DType]:
+def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None, ndim: int | None = None) -> array[_DType]:
     """An array whose elements are not set.
 
     Args:
@@ -2239,25 +2239,26 @@ def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
+        ndim: How many extents `shape` has, if the caller wants that checked.
 
     Returns:
         The array, in C order.
 
     Raises:
         TypeError: If `dtype` is no type of the language, or `shape` no shape.
-        ValueError: If an extent is negative or there are more than four.
+        ValueError: If an extent is negative, there are more than four, or not `ndim`.
 
     >>> wp.empty((2, 3), dtype=float).shape
     (2, 3)
     """
 @typing.overload
-def empty(shape: tuple[int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array2d[_DType]: ...
+def empty(shape: tuple[int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None, ndim: int | None = None) -> array2d[_DType]: ...
 @typing.overload
-def empty(shape: tuple[int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array3d[_DType]: ...
+def empty(shape: tuple[int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None, ndim: int | None = None) -> array3d[_DType]: ...
 @typing.overload
-def empty(shape: tuple[int, int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array4d[_DType]: ...
+def empty(shape: tuple[int, int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None, ndim: int | None = None) -> array4d[_DType]: ...
 @typing.overload
-def empty(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array[_DType]: ...
+def empty(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None, ndim: int | None = None) -> array[_DType]: ...
 
 @typing.overload
 def empty_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
@@ -2363,7 +2364,7 @@ def full(shape: int, value: Any, dtype: type[_DType], device: Device | str | Non
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.
@@ -2417,7 +2418,7 @@ def ones(shape: int, dtype: type[_DType] = ..., device: Device | str | None = No
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.
@@ -2483,7 +2484,7 @@ def zeros(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.
@@ -4195,6 +4196,20 @@ def expect_near(a: Any, b: Any, tolerance: Any = ...) -> Any:
 
     >>> wp.expect_near(wp.vec2(1.0, 2.0), wp.vec2(1.0, 2.5), 0.25)
     expect_near failed: [1.0, 2.0] and [1.0, 2.5] differ by more than 0.25
+    """
+
+def expect_neq(a: Any, b: Any) -> Any:
+    """Check that two values differ. Where they are equal, a line with both is printed, and the program goes on.
+
+    Args:
+        a: a value of any type that `!=` compares.
+        b: another of the same type.
+
+    Raises:
+        KernelError: the values are equal, in a kernel in debug mode.
+
+    >>> wp.expect_neq(2 + 2, 4)
+    expect_neq failed: 4 is 4
     """
 
 def floor(x: _Scalar1) -> _Scalar1:

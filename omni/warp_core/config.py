@@ -60,10 +60,10 @@ class LaunchArrayAccessMode(enum.IntEnum):
     STRICT = 2
 
 
-def _grade(value: Any) -> bool:
-    """Other tools grade this from 0 to 2; all grades but 0 mean the same here."""
+def _grade(value: Any) -> DeterministicMode:
+    """One of the grades of warp-lang, which equals True or False; all but the first mean the same here."""
     if value in (0, 1, 2):
-        return bool(value)
+        return DeterministicMode(value)
     raise ValueError("True or False")
 
 
@@ -220,7 +220,7 @@ OPTIONS: dict[str, Option] = {
         "own cache.",
     ),
     "deterministic": Option(
-        False,
+        DeterministicMode.NOT_GUARANTEED,
         _grade,
         "True if launches give the same bits in every run and with any number of threads, even with "
         "atomic additions of floats. Kernels that use the value an atomic operation returns then run "

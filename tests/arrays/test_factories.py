@@ -320,3 +320,10 @@ def test_dtype_conversions():
     for wrong in (wp.vec3, str, wp.array):
         with pytest.raises(TypeError):
             wp.dtype_to_numpy(wrong)
+
+
+@pytest.mark.parametrize("make", [wp.empty, wp.zeros, wp.ones, lambda *a, **k: wp.full(a[0], 2.0, *a[1:], **k)])
+def test_the_number_of_dimensions_may_be_said(make):
+    assert make((2, 3), dtype=float, ndim=2).shape == (2, 3)
+    with pytest.raises(ValueError, match=r"ndim: the shape \(2, 3\) has 2 dimensions, not 1"):
+        make((2, 3), dtype=float, ndim=1)

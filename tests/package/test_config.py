@@ -97,3 +97,11 @@ def test_log_level_follows_verbose_and_quiet():
     assert config.threshold() == wp.LOG_ERROR
     wp.config.verbose = True
     assert config.threshold() == wp.LOG_DEBUG
+
+
+def test_grades_of_determinism_are_kept_and_equal_truth(monkeypatch):
+    assert wp.config.deterministic is wp.DeterministicMode.NOT_GUARANTEED and wp.config.deterministic == False  # noqa: E712
+    monkeypatch.setattr(wp.config, "deterministic", True)
+    assert wp.config.deterministic is wp.DeterministicMode.RUN_TO_RUN
+    monkeypatch.setattr(wp.config, "deterministic", wp.DeterministicMode.GPU_TO_GPU)
+    assert wp.config.deterministic is wp.DeterministicMode.GPU_TO_GPU

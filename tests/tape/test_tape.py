@@ -601,3 +601,12 @@ def test_launches_of_which_a_tape_had_to_see_more_are_not_noted_afterwards():
         tape.record_launch(fill_slots, 3, 0, [count, x], [y])
     with pytest.raises(ValueError, match="nothing is recorded"):
         tape.backward(grads={y: wp.ones(3, dtype=float)})
+
+
+def test_the_table_of_gradients_may_be_emptied_by_programs():
+    tape = wp.Tape()
+    tape.gradients = {}
+    assert tape.gradients == {}
+    x = wp.zeros(1, dtype=float, requires_grad=True)
+    with pytest.raises(ValueError, match=r"set the gradient of an array by `a.grad = ...`"):
+        tape.gradients = {x: x}

@@ -43,6 +43,7 @@ def empty(
     *,
     n: Any = None,
     length: Any = None,
+    ndim: int | None = None,
 ) -> array:
     """An array whose elements are not set.
 
@@ -55,13 +56,14 @@ def empty(
         retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
+        ndim: How many extents `shape` has, if the caller wants that checked.
 
     Returns:
         The array, in C order.
 
     Raises:
         TypeError: If `dtype` is no type of the language, or `shape` no shape.
-        ValueError: If an extent is negative or there are more than four.
+        ValueError: If an extent is negative, there are more than four, or not `ndim`.
 
     >>> wp.empty((2, 3), dtype=float).shape
     (2, 3)
@@ -70,7 +72,10 @@ def empty(
     given = [s for s in (shape, n, length) if s is not None]
     if len(given) > 1:
         raise TypeError("shape: pass only one of shape, n and length")
-    made = array._empty(element_of(dtype), layouts.check_shape(given[0] if given else 0), where, bool(pinned))
+    extents = layouts.check_shape(given[0] if given else 0)
+    if ndim is not None and ndim != len(extents):
+        raise ValueError(f"ndim: the shape {extents} has {len(extents)} dimensions, not {ndim}")
+    made = array._empty(element_of(dtype), extents, where, bool(pinned))
     made.retain_grad = bool(retain_grad)
     if requires_grad:
         made.requires_grad = True
@@ -95,7 +100,7 @@ def zeros(
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.
@@ -133,7 +138,7 @@ def ones(
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.
@@ -168,7 +173,7 @@ def full(
         requires_grad: Allocate a zeroed gradient too.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
-        kwargs: `n` or `length`, older spellings of `shape`.
+        kwargs: `n` or `length`, older spellings of `shape`; `ndim`, as for `empty`.
 
     Returns:
         The array.

@@ -433,6 +433,12 @@ class Tape(TapeScopes, Recorder):
         """The gradient of each recorded array that has one."""
         return {a: a.grad for a in self._arrays() if a.grad is not None}
 
+    @gradients.setter
+    def gradients(self, empty: dict[array, array]) -> None:
+        """Accept an empty table of programs for warp-lang, where that is how a tape forgets the arrays it has seen."""
+        if empty:
+            raise ValueError("gradients: a tape finds them itself; set the gradient of an array by `a.grad = ...`")
+
     adjoints = gradients
 
     def get_adjoint(self, a: array) -> array | None:
