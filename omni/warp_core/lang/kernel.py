@@ -59,6 +59,7 @@ class Definition:
         self.func = func
         self.name = self.__name__ = name or func.__name__
         self.__qualname__, self.__module__, self.__doc__ = name or func.__qualname__, func.__module__, func.__doc__
+        self._key = self.__qualname__
         self.number = next(_numbers)
         self.warned: set[tuple] = set()  # warnings told before
         strings = any(isinstance(a, str) for a in func.__annotations__.values())
@@ -71,8 +72,12 @@ class Definition:
 
     @property
     def key(self) -> str:
-        """The name, qualified by the functions it is nested in."""
-        return self.__qualname__
+        """The name, qualified by the functions it is nested in, or what a program sets in its place."""
+        return self._key
+
+    @key.setter
+    def key(self, name: str) -> None:
+        self._key = name
 
     @property
     def module_name(self) -> str:

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from ... import _native
+from ...late_bound import late
 from .. import semantics
 from ..types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64, Scalar
 
@@ -124,11 +125,21 @@ def _comparison(name: str) -> Callable:
     return compare
 
 
+class ComponentCType:
+    """The type of `ctypes` that a number has, or a component, as an attribute of a class of values."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        t = owner.__wc_type__
+        return late("ctype_of")(getattr(t, "scalar", t))
+
+
 class ScalarValue(_native.Number):
     """A number of a fixed type. `value` holds it as a Python number that is in range and rounded."""
 
     __slots__ = ()
     __wc_type__: ClassVar[Scalar]
+    _length_ = 1  # for programs that ask types for their components
+    _type_ = ComponentCType()
 
     def __init_subclass__(cls) -> None:
         if "__wc_type__" in cls.__dict__:

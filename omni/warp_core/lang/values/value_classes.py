@@ -14,6 +14,7 @@ from ... import _native
 from .. import semantics
 from ..annotations import open_type, type_or_none
 from ..generics import Pattern, TypeVar
+from ..registry import INTRINSICS
 from ..types import (
     BF16,
     F16,
@@ -244,6 +245,10 @@ def transformation(dtype: Any = float) -> Any:
     return _pattern("Transform", [], dtype) or python_type(
         Transform(_scalar_dtype(dtype, "transformation()", floats_only=True))
     )
+
+
+for _maker in (vector, matrix, quaternion):  # in kernels they make values, as `wp.vector` and the others do
+    _maker.__wc_intrinsic__ = INTRINSICS[_maker.__name__]  # type: ignore[attr-defined]
 
 
 def transform_expand(t: Any) -> Any:

@@ -16,7 +16,7 @@ from ... import _native
 from ...late_bound import late
 from .. import semantics
 from ..types import Packed, parse_type
-from .scalars import SCALAR_CLASSES, operand, plain_number, scalar_type_of
+from .scalars import SCALAR_CLASSES, ComponentCType, operand, plain_number, scalar_type_of
 from .type_registry import python_type, wc_type
 
 
@@ -39,13 +39,6 @@ def _equal(a: Any, b: Any) -> bool:
 def _is_number(value: Any) -> bool:
     """True if `value` is one typed, Python or NumPy number."""
     return plain_number(value) is not None
-
-
-class ComponentCType:
-    """The type of `ctypes` that a component has, as an attribute of a class of values."""
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        return late("ctype_of")(owner.__wc_type__.scalar)
 
 
 class Components(_native.Value, metaclass=_native.ValueClass):
