@@ -24,6 +24,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
+    ("missing_names",),
     ("config", "files", "late_bound", "older_names", "optional_names", "lang.errors"),
     ("logger",),
     ("lang",),

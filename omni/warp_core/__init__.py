@@ -160,6 +160,8 @@ def __getattr__(name: str) -> Any:
 def _unknown(name: str) -> str:
     if name in _NOT_YET.split():
         return f"omni.warp_core has no {name!r} yet; docs/migration.md says what else of warp-lang is missing"
+    if told := importlib.import_module(f"{__name__}.missing_names").told(name):
+        return f"omni.warp_core has no name {name!r}{told}"
     nearest = importlib.import_module(f"{__name__}.lang.errors").nearest(name, __dir__())
     hint = f"; did you mean {' or '.join(f'wp.{n}' for n in nearest)}?" if nearest else ""
     return f"omni.warp_core has no name {name!r}{hint}"

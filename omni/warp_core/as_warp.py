@@ -26,6 +26,7 @@ from types import FrameType, ModuleType, TracebackType
 
 from . import _MODULES, config, private_names
 from . import _SAME as _ATTRIBUTES
+from .missing_names import told
 from .private_names import ctypes_values
 
 PACKAGE = "omni.warp_core"
@@ -39,11 +40,7 @@ _SAME = (*_ATTRIBUTES, "tape")  # modules of earlier versions whose names are th
 _PRIVATE = {"_src": "private_names", "examples": "private_names.example_assets"}
 _PRIVATE |= {f"_src.{name}": home for name, home in private_names.HOMES.items()}
 
-# Modules of warp-lang that are gone from it, too.
-GONE = {
-    "sim": "warp-lang 1.10 has removed it; the project Newton (pip install newton) has taken over its simulators",
-    "stubs": "it had signatures for editors only; those of this package are in omni/warp_core/__init__.pyi",
-}
+FOLLOWS = "1.19.0"  # the version of warp-lang that such programs are told
 
 
 class _Submodules(MetaPathFinder, Loader):
@@ -56,7 +53,7 @@ class _Submodules(MetaPathFinder, Loader):
         if not _is_there(rest):
             more = [name for name in _missing_in(_importing_file()) if name != fullname]
             also = f". Also missing of what this file imports: {', '.join(more)}" if more else ""
-            raise ModuleNotFoundError(f"{PACKAGE} has no module {rest!r}{_gone(rest)}{also}", name=fullname)
+            raise ModuleNotFoundError(f"{PACKAGE} has no module {rest!r}{told(rest)}{also}", name=fullname)
         return ModuleSpec(fullname, self)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -79,11 +76,6 @@ def _is_there(rest: str) -> bool:
         or rest in _PRIVATE
         or (rest.partition(".")[0] in _MODULES and importlib.util.find_spec(f"{PACKAGE}.{rest}") is not None)
     )
-
-
-def _gone(rest: str) -> str:
-    told = GONE.get(rest.partition(".")[0])
-    return f": {told}" if told else ""
 
 
 def _importing_file() -> str:
@@ -120,7 +112,9 @@ def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
 def install() -> None:
     """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
 
-    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it.
+    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it. They compare `wp.__version__` and
+    `wp.config.version` with versions of warp-lang: both are the one that this package follows, and
+    `wp.config.package_version` is its own.
 
     Raises:
         ImportError: another `warp` has been imported already.
@@ -141,7 +135,8 @@ def install() -> None:
         )
     config.dialect = "warp-lang"
     package = sys.modules[ALIAS] = sys.modules[PACKAGE]
-    vars(package)["_src"] = private_names
+    vars(package).update(_src=private_names, __version__=FOLLOWS)
+    vars(config)["version"] = FOLLOWS
     ctypes_values.install()
     sys.meta_path.insert(0, _Submodules())
 

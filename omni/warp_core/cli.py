@@ -358,7 +358,7 @@ def _studio(options: argparse.Namespace) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     device = importlib.import_module(f"{__package__}.devices.device")
-    print(f"omni-warp-core {config.version}, Python {sys.version.split()[0]}")
+    print(f"omni-warp-core {config.package_version}, Python {sys.version.split()[0]}")
     for found in device.get_devices():
         print(f"device {found}")
     print(f"kernel cache: {config.kernel_cache_dir or 'none'}")

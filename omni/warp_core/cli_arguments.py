@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         "omni-warp", description=ABOUT, epilog=_CODES_TEXT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--version", action="version", version=config.version)
+    parser.add_argument("--version", action="version", version=config.package_version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, about: str) -> argparse.ArgumentParser:

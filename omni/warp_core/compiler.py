@@ -210,7 +210,7 @@ def compiler_version() -> str:
 
     Sources are told apart by size and time of change: a release has fixed ones, and an edit of the compiler shows.
     """
-    h = blake2b(config.version.encode(), digest_size=16)
+    h = blake2b(config.package_version.encode(), digest_size=16)
     here = os.path.dirname(__file__)
     own = os.stat(__file__)
     h.update(f"{own.st_size} {own.st_mtime_ns}\n".encode())

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from . import __version__
 
-version = __version__
+version = package_version = __version__  # `as_warp` lets `version` be the one of warp-lang that it stands for
 LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
 
 
@@ -257,7 +257,8 @@ enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_ini
 enable_vector_component_overwrites legacy_cpu_linker legacy_scalar_return_types
 line_directives llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch use_precompiled_headers
 """
-OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
+_READ = {"max_unroll": 16}  # those of them that programs also read
+OPTIONS |= {name: Option(_READ.get(name), _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
 OPTIONS["launch_array_access_mode"] = Option(LaunchArrayAccessMode.RELAXED, _anything, "Accepted; has no effect.")
 
 _watchers: dict[str, list[Callable[[Any], None]]] = {}
@@ -306,7 +307,7 @@ class _Config(ModuleType):
         raise AttributeError(f"wp.config.{name} cannot be deleted")
 
     def __dir__(self) -> list[str]:
-        return [*OPTIONS, "version"]
+        return [*OPTIONS, "package_version", "version"]
 
 
 # For readers and type checkers; the values are the defaults of `OPTIONS`.

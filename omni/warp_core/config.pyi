@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 version: str
+package_version: str
 LOG_DEBUG: int
 LOG_INFO: int
 LOG_WARNING: int

@@ -23,7 +23,7 @@ def write(request: CompileRequest, made: dict[str, Any]) -> str:
     Returns:
         The file's name, or why it was not written.
     """
-    parts = [f"omni.warp_core {config.version}, Python {sys.version}", repr(request), traceback.format_exc()]
+    parts = [f"omni.warp_core {config.package_version}, Python {sys.version}", repr(request), traceback.format_exc()]
     parts.append("".join(request.kernel.source.block()))
     if "ir" in made:
         try:

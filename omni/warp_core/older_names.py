@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .missing_names import told
+
 _MISSING = object()
 
 
@@ -23,7 +25,8 @@ def in_module(module: str) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         value = _MISSING if name.startswith("_") else getattr(package, name, _MISSING)
         if value is _MISSING:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            inside = module.partition("warp_core.")[2]
+            raise AttributeError(f"module {module!r} has no attribute {name!r}{told(f'{inside}.{name}')}")
         return value
 
     return load

@@ -9,6 +9,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from .missing_names import told
+
 # Import name of an optional package -> its name for pip, and the extra of this package that has it.
 _PACKAGES = {"pxr": ("usd-core", "usd")}
 
@@ -25,7 +27,8 @@ def loader(module: str, homes: dict[str, str], namespace: dict[str, Any]) -> Cal
 
     def load(name: str) -> Any:
         if name not in home:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            inside = module.partition("warp_core.")[2]
+            raise AttributeError(f"module {module!r} has no attribute {name!r}{told(f'{inside}.{name}')}")
         try:
             found = importlib.import_module(f"{module}.{home[name]}")
             value = found if name == home[name] else getattr(found, name)

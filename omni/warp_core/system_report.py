@@ -82,8 +82,8 @@ def _shown(value: Any) -> str:
 def _diagnostics() -> dict[str, Any]:
     driver = cuda_versions.get_cuda_driver_version()
     return {
-        "warp_python": config.version,
-        "warp_native": config.version,
+        "warp_python": config.package_version,
+        "warp_native": config.package_version,
         "warp_clang": None,
         "llvm": toolchain.LLVM_VERSION,
         "numpy": importlib.metadata.version("numpy"),

@@ -237,7 +237,7 @@ def test_a_table_of_very_many_nodes_shows_first_what_is_not_ok(capsys):
 
 def test_info(run):
     code, out, _ = run("info")
-    assert code == 0 and config.version in out and "device cpu" in out
+    assert code == 0 and config.package_version in out and "device cpu" in out
 
 
 # -- consent ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from omni.warp_core import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = ("-m", "omni.warp_core.as_warp")
 
@@ -152,6 +154,11 @@ MISSING = {
     "import warp.no_such_module": ("ModuleNotFoundError", "no_such_module"),
     "import warp.lang.types": ("ModuleNotFoundError", "lang"),
     "import warp; warp.utils.no_such_function": ("AttributeError", "no_such_function"),
+    "import warp.render; warp.render.OpenGLRenderer": ("AttributeError", "wp.render.UsdRenderer writes"),
+    "import warp; warp.map_cuda_device": ("AttributeError", "name the device: wp.get_device"),
+    "from warp.tests.unittest_utils import *": ("ModuleNotFoundError", "numpy.testing"),
+    "import warp.examples": ("ModuleNotFoundError", "copy what the program reads"),
+    "from warp._src.types import vec3": ("ModuleNotFoundError", "public names are in wp"),
 }
 
 
@@ -161,6 +168,15 @@ def test_what_is_missing_is_named(text, tmp_path):
     last = python(*RUNNER, "-c", text, cwd=tmp_path).stderr.splitlines()[-1]
     assert last.startswith(f"{kind}: ")
     assert name in last
+
+
+def test_programs_are_told_the_version_of_warp_lang(tmp_path):
+    text = (
+        "import warp as wp; print(wp.__version__, wp.config.version, wp.config.package_version, wp.config.max_unroll); "
+        "x = wp.zeros(2); print(wp.map(lambda a: a + 1.0, x).list())"
+    )
+    ran = python(*RUNNER, "-c", text, cwd=tmp_path)
+    assert ran.stdout == f"1.19.0 1.19.0 {__version__} 16\n[1.0, 1.0]\n", ran.stderr
 
 
 def test_another_warp_is_refused(tmp_path):

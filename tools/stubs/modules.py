@@ -191,7 +191,11 @@ def configuration() -> str:
         "from typing import Any",
         "",
     ]
-    lines += ["version: str", *(f"{name}: int" for name in vars(config) if name.startswith("LOG_"))]
+    lines += [
+        "version: str",
+        "package_version: str",
+        *(f"{name}: int" for name in vars(config) if name.startswith("LOG_")),
+    ]
     lines += ["MAX_THREADS: int", "OPTIONS: dict[str, Any]", ""]
     lines += map(inspect.getsource, (config.DeterministicMode, config.LaunchArrayAccessMode))
     stated = config.__annotations__

@@ -71,7 +71,7 @@ def from_bytes(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def _version() -> str:
-    return f"{config.version}.{artifact.FORMAT}"
+    return f"{config.package_version}.{artifact.FORMAT}"
 
 
 def _blobs(lengths: Any, data: bytes, start: int) -> list[bytes]:

@@ -66,7 +66,7 @@ def to_bytes(module: CompiledModule) -> bytes:
     """Return the file image of a module. Raises `artifact.TooLarge`."""
     images = module.images
     table = {
-        "version": [config.version, artifact.FORMAT],
+        "version": [config.package_version, artifact.FORMAT],
         "module": module.name,
         "target": module.target,
         "by_name": module.by_name,
@@ -107,8 +107,8 @@ def _checked(table: Any) -> dict[str, Any]:
         raise ValueError("other names")
     if any(type(table[name]) is not t for name, t in types.items()):
         raise ValueError("other types")
-    if table["version"] != [config.version, artifact.FORMAT]:
-        made, this = (".".join(map(str, v)) for v in (table["version"], [config.version, artifact.FORMAT]))
+    if table["version"] != [config.package_version, artifact.FORMAT]:
+        made, this = (".".join(map(str, v)) for v in (table["version"], [config.package_version, artifact.FORMAT]))
         raise DamagedModule(f"version {made} of this package has written it, and this is version {this}")
     if any(type(length) is not int or length < 0 for length in table["kernels"].values()):
         raise ValueError("other lengths")

@@ -247,8 +247,9 @@ def transformation(dtype: Any = float) -> Any:
     )
 
 
-for _maker in (vector, matrix, quaternion):  # in kernels they make values, as `wp.vector` and the others do
-    _maker.__wc_intrinsic__ = INTRINSICS[_maker.__name__]  # type: ignore[attr-defined]
+_MAKERS: tuple[Any, ...] = (vector, matrix, quaternion)
+for _maker in _MAKERS:  # in kernels they make values, as `wp.vector` and the others do
+    _maker.__wc_intrinsic__ = INTRINSICS[_maker.__name__]
 
 
 def transform_expand(t: Any) -> Any:
