@@ -1,4 +1,4 @@
-"""What programs written for warp-lang ask of types and kernels. Expected values: warp-lang 1.19 gives the same."""
+"""Attributes and calls of programs written for warp-lang. Expected values: warp-lang 1.19 gives the same."""
 
 import ctypes
 

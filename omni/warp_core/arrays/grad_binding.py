@@ -97,7 +97,8 @@ def settle(a: Any, name: str) -> None:
     elif latest.offset != a._grad._address - a._address:
         raise ValueError(
             f"{name}: another array with the same memory was given its own gradient later, so the "
-            "gradients of the two arrays would not be added up. Take views after the gradient was set"
+            "gradients of the two arrays would not be added up. Take views after the gradient was set, or pass the "
+            "same array twice. For a gradient each, copy one of the arrays: wp.clone(a), tensor.clone()"
         )
 
 
