@@ -146,6 +146,12 @@ Grid Plan::grid(PyObject* dim) const {
     return checked(g);
 }
 
+/** The most threads up to `most` of which a launch has whole blocks. */
+static int64_t fitting_block(int64_t threads, int64_t most) {
+    while (threads % most != 0) --most;
+    return most;
+}
+
 Grid Plan::checked(Grid g) const {
     for (int64_t d : g.dims)
         if (__builtin_mul_overflow(g.threads, d, &g.threads))
@@ -154,7 +160,8 @@ Grid Plan::checked(Grid g) const {
         raise(PyExc_ValueError, "kernel `" + name + "` works in blocks of " + std::to_string(block_dim) +
                                     " threads, but a launch of " + std::to_string(g.threads) +
                                     " is not a multiple of that: launch more threads and let those beyond the data do "
-                                    "nothing, or choose another block_dim");
+                                    "nothing, or choose a block_dim that fits, block_dim=" +
+                                    std::to_string(fitting_block(g.threads, block_dim)));
     if (whole_rows && g.dims[g.ndim - 1] != block_dim)
         raise(PyExc_ValueError, "kernel `" + name + "` has indices of blocks: the last dimension of its launches is " +
                                     "block_dim, " + std::to_string(block_dim) + " threads, not " +
