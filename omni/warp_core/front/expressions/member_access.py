@@ -175,8 +175,8 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return LocalAddress(array)
     if node.attr == "ptr":
         helps = (
-            "pass the array, or a slice of it: `a[1:]` is a view of the same memory. For another shape, reshape it before "
-            "the launch, `a.reshape((2, 3))`, or compute the index, `a[i * 3 + j]`"
+            "pass the array, or a slice of it: `a[1:]` is a view of the same memory. For another shape, reshape it "
+            "before the launch, `a.reshape((2, 3))`, or compute the index, `a[i * 3 + j]`"
         )
         raise cx.error("unsupported", "a kernel cannot take addresses", node, help=helps)
     names = ("shape", "size", "ndim", "dtype")
