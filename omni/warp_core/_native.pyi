@@ -686,6 +686,9 @@ class LaunchTemplate:
 def outdate_launch_templates() -> None:
     """Say that options which templates depend on have changed."""
 
+def fixed_dim(dim: Any) -> Any:
+    """The dimensions of a launch as integers that stay what they are."""
+
 def observers() -> tuple[Any, ...]:
     """The observers of this thread, innermost last."""
 

@@ -334,7 +334,8 @@ PyObject* launch_on_tape(const Slots& s) {
     if (!found.is_valid()) return nullptr;
     Plan& plan = *nb::inst_ptr<Plan>(found);
     if (!plan.recipe.is_valid() || plan.device_id != 0) return nullptr;
-    Recording recording = record_launch(plan.recipe, s[kDim], values.data(), values.count());
+    nb::object recipe = plan.recipe;  // another thread may replace it while Python runs
+    Recording recording = record_launch(recipe, s[kDim], values.data(), values.count());
     if (!recording.is_valid()) return nullptr;
     try {
         plan.launch(s[kDim], values.data(), values.count());

@@ -82,8 +82,23 @@ void append(PyObject* object, PyObject* name, const nb::object& item) {
     if (PyList_Append(attribute(object, name).ptr(), item.ptr()) < 0) throw nb::python_error();
 }
 
-// Dimensions that stay as they are: a list may change.
-nb::object fixed(nb::handle dim) { return PyList_CheckExact(dim.ptr()) ? nb::tuple(dim) : nb::borrow(dim); }
+// A number of threads as an integer that stays what it is: an array of one number may change. What is none is returned as
+// it is, and refused by the launch.
+nb::object fixed_number(nb::handle number) {
+    if (PyLong_CheckExact(number.ptr())) return nb::borrow(number);
+    nb::object found = nb::steal(PyNumber_Index(number.ptr()));
+    if (found.is_valid()) return found;
+    PyErr_Clear();
+    return nb::borrow(number);
+}
+
+// Dimensions that stay what they are.
+nb::object fixed(nb::handle dim) {
+    if (!PyList_Check(dim.ptr()) && !PyTuple_Check(dim.ptr())) return fixed_number(dim);
+    nb::list found;
+    for (nb::handle number : nb::borrow<nb::sequence>(dim)) found.append(fixed_number(number));
+    return nb::tuple(found);
+}
 
 PyObject* find_recorder() {
     Py_ssize_t count = observing ? PyTuple_GET_SIZE(observing) : 0;
@@ -304,6 +319,7 @@ void bind_record(nb::module_& m) {
             nb::arg("shared"), nb::arg("kernel"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"),
             nb::arg("results"), nb::arg("read"), nb::arg("written"));
     m.def("outdate_launch_templates", [] { ++options_epoch; });
+    m.def("fixed_dim", &fixed, nb::arg("dim"));
     m.def("observers", &observers);
     m.def("enable_native_recording", [](bool enabled) { callbacks().enabled = enabled; }, nb::arg("enabled"));
     m.def(

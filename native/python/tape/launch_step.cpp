@@ -92,7 +92,8 @@ bool is_intact(const LaunchStep& step, const nb::object& epoch) {
 
 bool is_intact(const FillStep& step) { return !attribute(step.array, names().grad).is_none(); }
 
-void check_steps(const nb::list& steps, const nb::object& epoch) {
+void check_steps(const nb::list& given, const nb::object& epoch) {
+    nb::tuple steps(given);  // what Python does meanwhile may change the list
     for (nb::handle step : steps) {
         const LaunchStep* launch = as_launch(step);
         const FillStep* fill = as_fill(step);
@@ -102,7 +103,8 @@ void check_steps(const nb::list& steps, const nb::object& epoch) {
 }
 
 // The arrays of steps, or those that they may have written, each once.
-nb::list arrays_of(const nb::list& steps, bool written) {
+nb::list arrays_of(const nb::list& given, bool written) {
+    nb::tuple steps(given);
     std::unordered_set<PyObject*> seen;
     nb::list found;
     auto add = [&](nb::handle array) {

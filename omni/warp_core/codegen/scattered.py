@@ -69,7 +69,7 @@ class ScatteredAccess:
     def _pieces(self, lanes: Sequence[str]) -> list[str]:
         columns: list[str] = []
         while len(columns) < len(self.offsets):
-            left = min(len(self.offsets) - len(columns), 16 // self.leaf.size)
+            left = min(len(self.offsets) - len(columns), 16 // self.leaf.size, self.n)
             count = 1 << left.bit_length() - 1
             pieces = [self._read(lane, self.offsets[len(columns)], count) for lane in lanes]
             columns += Interleaver(self.w, self.n, self.element).split(self._registers(pieces, count), range(count))

@@ -10,7 +10,6 @@ that a local refers to, counts by all attributes that functions read of their lo
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dis
 import enum
@@ -24,15 +23,16 @@ from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.blake2 import blake2b
 from ..lang.custom_gradients import GradientOf
 from ..lang.deep_recursion import with_large_stack
-from ..lang.kernel import Definition, Function
+from ..lang.kernel import Definition, Function, static
 from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import Struct, Type
 from ..lang.values.struct_operators import StructOperator, all_supplied
 from ..lang.values.value_classes import to_leaves
+from .static_expressions import MISSING, outer, static_expressions
 
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
-_MISSING = object()
+_MOST_OBJECTS = 10_000  # whose contents are read for a `wp.static` expression; with more no two hashes are equal
 _MOST_PASSED = 1000  # objects whose attributes are read; with more of them no two hashes are equal
 _OUTER = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_FROM_DICT")  # instructions
 _STATIC = "static"  # the name of what `wp.static` gives
@@ -160,6 +160,8 @@ class _Writer:
     def __init__(self, positions: bool, functions: bool) -> None:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
+        self._finds_static = False  # whether the definition that is written may call `wp.static`
+        self._kept: list[Any] = []  # objects whose contents count, as ids are those of objects that live
         self._passed: dict[int, tuple[str, Any]] = {}  # objects that locals may be, with names for them
         self._positions = positions
         self._functions = functions  # whether names are noted with the digests of the functions that they stand for
@@ -186,9 +188,11 @@ class _Writer:
             self.parts.append(self._return_type(d, returns))
         names = names_of(d.func.__code__)
         extra = [w for m in _LOCAL_TYPE.finditer(text) for w in _WORD.findall(m.group(1))]
-        if "static" in names:
-            self._statics(d)
+        statics, self._finds_static = self._finds_static, "static" in names
         self._captures(d.func, names, extra)
+        if self._finds_static:
+            self._statics(d)
+        self._finds_static = statics
 
     def _supplied(self, t: Any) -> None:
         """The functions that a struct type supplies for operators."""
@@ -207,9 +211,9 @@ class _Writer:
 
     def _captures(self, func: FunctionType | Any, names: tuple[str, ...], annotations: list[str]) -> None:
         """The values that names stand for where the function was defined."""
-        found = {name: _outer(func, name) for name in dict.fromkeys([*names, *annotations])}
+        found = {name: outer(func, name) for name in dict.fromkeys([*names, *annotations])}
         for name, x in found.items():
-            if x is not _MISSING:
+            if x is not MISSING:
                 self.value(name, x)
             elif hasattr(builtins, name):
                 self.parts.append(f"builtin {name}")
@@ -225,18 +229,18 @@ class _Writer:
         """What attributes of attributes lead to, which may be passed on."""
         for attribute in path:
             name, x = f"{name}.{attribute}", self._attribute(name, x, attribute)
-            if x is _MISSING:
+            if x is MISSING:
                 return
         self._pass(name, x)
 
     def _attribute(self, owner: str, x: Any, name: str) -> Any:
-        """An attribute as the front end finds it, or _MISSING."""
+        """An attribute as the front end finds it, or MISSING."""
         try:
-            found = getattr(x, name, _MISSING)
+            found = getattr(x, name, MISSING)
         except Exception as e:
             self.parts.append(f"{owner}.{name} raises {type(e).__name__}")
-            return _MISSING
-        if found is not _MISSING:
+            return MISSING
+        if found is not MISSING:
             self.value(f"{owner}.{name}", found)
         return found
 
@@ -259,7 +263,7 @@ class _Writer:
                 if len(self._passed) < _MOST_PASSED:
                     self._pass(f"{name}.{read}", self._attribute(name, x, read))
                 else:  # attributes that are made when they are read
-                    self.parts.append(f"{name}.{read} {os.urandom(8).hex()}")
+                    self._is_unlike_others(f"{name}.{read}")
 
     def _loose(self) -> list[str]:
         """The attributes that functions read of their locals."""
@@ -304,6 +308,7 @@ class _Writer:
         elif isinstance(x, enum.Enum):
             self.value(name, x.value)
         elif isinstance(x, (FunctionType, MethodType)):
+            self._finds_static |= x is static
             self._plain_function(name, x.__func__ if isinstance(x, MethodType) else x)
         elif isinstance(x, type):
             self.parts.append(f"{name} = class {x.__qualname__}")
@@ -320,33 +325,63 @@ class _Writer:
         self.parts.append(f"{name} = python {_code_text(f.__code__)}")
 
     def _statics(self, d: Definition) -> None:
-        """The values of `wp.static` expressions that can be computed here, and the functions they use.
-
-        One that uses a local can be where the local is the value of an earlier one: `n = wp.static(size)`.
-        """
-        known = {
-            n: c.cell_contents for n, c in zip(d.func.__code__.co_freevars, d.func.__closure__ or ()) if _filled(c)
-        }
-        names = {id(n.value): n.targets for n in ast.walk(d.source.tree()) if isinstance(n, ast.Assign)}
-        calls = [n for n in ast.walk(d.source.tree()) if isinstance(n, ast.Call) and _is_static(n)]
-        for node in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
-            try:
-                code = compile(ast.Expression(node.args[0]), d.source.filename, "eval")
-                found = eval(code, d.func.__globals__, known)  # the user's own expression
-            except Exception as e:
-                self.parts.append(f"{_UNKNOWN_STATIC} {type(e).__name__}")
+        """The values of `wp.static` expressions; the contents of what they read, where that cannot be computed here."""
+        for expression in static_expressions(d):
+            if expression.value is not MISSING:
+                self.value(_STATIC, expression.value)
+                self._pass(_STATIC, expression.value)
                 continue
-            known.update((target.id, found) for target in names.get(id(node), ()) if isinstance(target, ast.Name))
-            self.value(_STATIC, found)
-            self._pass(_STATIC, found)
+            self.parts.append(_UNKNOWN_STATIC)
+            for name, x in expression.reads:
+                self._contents(name, x)
 
+    def _contents(self, name: str, x: Any) -> None:
+        """All that a Python expression may find in an object."""
+        if x is None or isinstance(x, (bool, int, float, str, bytes, Function, GradientOf, Builtin, Intrinsic, Prim)):
+            self.value(name, x)
+        elif ("contents", id(x)) not in self._seen:
+            self._seen.add(("contents", id(x)))
+            self._kept.append(x)
+            self._contents_of(name, x)
 
-def _outer(func: FunctionType | Any, name: str) -> Any:
-    """What a name stands for where a function was defined, or _MISSING."""
-    if name not in func.__code__.co_freevars:
-        return func.__globals__.get(name, _MISSING)
-    cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
-    return cell.cell_contents if _filled(cell) else _MISSING
+    def _contents_of(self, name: str, x: Any) -> None:
+        if len(self._kept) > _MOST_OBJECTS:
+            self._is_unlike_others(name)
+        elif isinstance(x, (tuple, list, set, frozenset)):
+            self.parts.append(f"{name} = {type(x).__name__} of {len(x)}")
+            for item in sorted(x, key=repr) if isinstance(x, (set, frozenset)) else x:
+                self._contents(name, item)
+        elif isinstance(x, dict):
+            self.parts.append(f"{name} = dict of {len(x)}")
+            for pair in x.items():
+                self._contents(name, pair)
+        elif isinstance(x, FunctionType):
+            self._function_contents(name, x)
+        elif isinstance(x, MethodType):
+            self._contents(name, (x.__func__, x.__self__))
+        elif isinstance(x, (ModuleType, type)) or type_or_none(x) is not None:
+            self.value(name, x)
+            self._pass(name, x)
+        elif hasattr(x, "tobytes") and hasattr(x, "dtype") and not getattr(x.dtype, "hasobject", True):
+            self.parts.append(f"{name} = {x.dtype!r} {x.shape} {blake2b(x.tobytes(), digest_size=20).hexdigest()}")
+        elif hasattr(x, "__dict__") and not hasattr(x, "__array__"):
+            self.parts.append(f"{name} = {type(x).__qualname__}")
+            self._contents(name, vars(x))
+            for base in type(x).__mro__[:-1]:
+                self._contents(name, [f for f in vars(base).values() if isinstance(f, FunctionType)])
+        else:
+            self._is_unlike_others(name)
+
+    def _function_contents(self, name: str, f: FunctionType) -> None:
+        self.parts.append(f"{name} = python {_code_text(f.__code__)}")
+        self._contents(name, (f.__defaults__, f.__kwdefaults__))
+        for other in names_of(f.__code__):
+            if (found := outer(f, other)) is not MISSING:
+                self._contents(other, found)
+
+    def _is_unlike_others(self, name: str) -> None:
+        """Let no other hash be equal: nobody knows what a kernel finds there."""
+        self.parts.append(f"{_UNKNOWN_STATIC} {name} {os.urandom(8).hex()}")
 
 
 def _has_attributes(x: Any) -> bool:
@@ -360,23 +395,7 @@ def _has_attributes(x: Any) -> bool:
     return isinstance(x, type) or (type(x).__module__ != "builtins" and not hasattr(x, "__array__"))
 
 
-def _is_static(node: ast.Call) -> bool:
-    """True if a call is one of `wp.static`, by its name."""
-    return (
-        len(node.args) == 1
-        and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == "static"
-    )
-
-
 def _code_text(code: CodeType) -> str:
     """What a function does, with the functions that are defined in it."""
     consts = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return f"{code.co_code.hex()} {code.co_names} {consts}"
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True

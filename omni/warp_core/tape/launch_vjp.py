@@ -259,7 +259,7 @@ def record(
         known = facts(kernel, options)
     active = _seal(tape, kernel, dim, held, named, place)
     kept = _keep(kernel, held, known, BEFORE, place)
-    dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
+    dim = _native.fixed_dim(dim)  # a list may change until backward
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
     template = LaunchTemplate(kernel, options, known, block_dim, device)
     step = RecordedLaunch(template, dim, held, kept.held, active, [*arrays, *watched], [], place, cut)
