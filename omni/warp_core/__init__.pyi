@@ -165,6 +165,14 @@ class _Components(Generic[_S, _L]):
     def from_ptr(cls, ptr: int) -> Self:
         ...
 
+    @classmethod
+    def from_buffer(cls, source: Any, offset: int=0) -> Self:
+        ...
+
+    @classmethod
+    def from_buffer_copy(cls, source: Any, offset: int=0) -> Self:
+        ...
+
     def to_list(self) -> list[Any]:
         ...
 

@@ -33,6 +33,8 @@ TYPES = {
     "vec2l": vec2l,
     "vec3h": wp.vec3h,
     "vec3b": vec3b,
+    "vec16b": wp.types.vector(16, wp.int8),
+    "mat33h": wp.mat33h,
 }
 
 

@@ -62,14 +62,14 @@ LAUNCHES = {
         values.type_registry values.value_classes values.value_methods""",
     "lib": "builtin_index geometry geometry.structure_ids scalar_functions volumes volumes.grid_types",
     "ir": "launch_facts nodes",
-    "front": "code_lines content_hash warnings",
+    "front": "code_lines content_hash static_expressions warnings",
     "codegen": "target",
     "dispatch": "call_site capture captured_graph observers operation",
     "devices": "cuda_capture cuda_memory descriptor_memory device stream",
     "arrays": """accumulate array array_data array_operators array_text attribute_hints copy cuda_interface dlpack
         dtypes elements factories grad_binding indexed_array interchange keepalive layouts reshaping selections
         transfer""",
-    "launches": "ahead_table artifact captured_constants kernel_cache kernel_errors launch overloads plans",
+    "launches": "ahead_table artifact block_size captured_constants kernel_cache kernel_errors launch overloads plans",
 }
 
 

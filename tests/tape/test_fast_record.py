@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import _native
+from omni.warp_core.dispatch import observers
 from omni.warp_core.tape.recorder import Recorder
 
 F = wp.array(dtype=float)
@@ -25,6 +29,12 @@ def scaled(x: F, by: float, y: F):
 def moved(x: wp.array(dtype=wp.vec3), by: wp.vec3, y: F):
     i = wp.tid()
     y[i] = wp.dot(x[i], by)
+
+
+@wp.kernel
+def weighted(x: F, k: F, y: F):
+    i = wp.tid()
+    y[i] = x[i] * k[i]
 
 
 @wp.kernel
@@ -325,3 +335,51 @@ def test_quick_launches_are_watched(quick, slow, at):
     assert (len(quick), slow) == (known + 1, [])
     with pytest.raises(RuntimeError, match="must depend on nothing but its number"):
         tape.backward(y)
+
+
+class Dims(list):
+    """A list of another type."""
+
+
+@pytest.mark.parametrize("dim", [[3], Dims([3]), np.array(3), (np.array(3),), [np.array(3)]], ids=str)
+def test_dimensions_are_those_of_the_launch(dim):
+    x, y = active([1.0, 2.0, 3.0]), active([0.0] * 3)
+    for _ in range(2):  # the second launch is quick
+        x.grad.zero_()
+        given = copy.deepcopy(dim)
+        with wp.Tape() as tape:
+            wp.launch(scaled, dim=given, inputs=[x, 1.0], outputs=[y])
+        number = given if isinstance(given, np.ndarray) else given[0]
+        if isinstance(number, np.ndarray):
+            number[...] = 1
+        elif isinstance(given, list):
+            given[0] = 1
+        tape.backward(grads={y: wp.ones(3, dtype=float)})
+        np.testing.assert_array_equal(x.grad.numpy(), [2.0, 4.0, 6.0])
+
+
+def test_a_launch_that_python_records_meanwhile():
+    """A signal or another thread may record a launch of the same kernel while memory is saved."""
+    x, y = active([1.0, 2.0]), active([0.0, 0.0])
+    k = wp.array([1.0, 2.0], dtype=float)
+    seen = k.numpy()  # so that saving it calls Python
+    other = [wp.ones(2, dtype=float), wp.array([1.0, 2.0], dtype=float, requires_grad=True)]
+
+    def interrupt(frame, event, argument):
+        if event == "call" and frame.f_code.co_name == "hold":
+            sys.setprofile(None)
+            with observers.NotRecording(), wp.Tape():
+                wp.launch(weighted, dim=2, inputs=[*other, wp.zeros(2, dtype=float)])
+            gc.collect()
+
+    for n in range(4):
+        x.grad.zero_()
+        seen[:] = [n + 1.0, n + 2.0]
+        with wp.Tape() as tape:
+            sys.setprofile(interrupt)
+            try:
+                wp.launch(weighted, dim=2, inputs=[x, k, y])
+            finally:
+                sys.setprofile(None)
+        tape.backward(grads={y: wp.ones(2, dtype=float)})
+        np.testing.assert_array_equal(x.grad.numpy(), [n + 1.0, n + 2.0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..optional_names import loader
-from .missing_names import refusal
+from .refused_names import refusal
 
 if TYPE_CHECKING:
     from .cell_geometry import Geometry as Geometry
