@@ -82,8 +82,8 @@ void append(PyObject* object, PyObject* name, const nb::object& item) {
     if (PyList_Append(attribute(object, name).ptr(), item.ptr()) < 0) throw nb::python_error();
 }
 
-// A number of threads as an integer that stays what it is: an array of one number may change. What is none is returned as
-// it is, and refused by the launch.
+// A number of threads as an integer that stays what it is: an array of one number may change. Anything else stays as it
+// is, and the launch refuses it.
 nb::object fixed_number(nb::handle number) {
     if (PyLong_CheckExact(number.ptr())) return nb::borrow(number);
     nb::object found = nb::steal(PyNumber_Index(number.ptr()));

@@ -21,7 +21,7 @@ class SavedPool {
     void enter(SavedSpan& span);
     void leave(const SavedSpan& span);
     void forget() { latest_.clear(); }
-    // The last span of a range; invalid if there is none any more.
+    // The last span of a range; invalid if it is gone.
     nb::object latest(Range range) const;
 
   private:

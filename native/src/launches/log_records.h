@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "warp_core/abi.h"
+#include "warp_core/clones.h"
 #include "warp_core/short_floats.h"
 
 namespace wc {
@@ -126,9 +127,10 @@ void add_elements(T* const* to, const T* values, int lanes, int count) {
     }
 }
 
-__attribute__((target_clones("avx2", "default"))) void add_many(float* __restrict to, const float* values, int count) {
+WC_AVX2_CLONE void add_many(float* __restrict to, const float* values, int count) {
     for (int i = 0; i < count; ++i) to[i] += values[i];
 }
+
 template <class T>
 void add_many(T* __restrict to, const T* values, int count) {
     for (int i = 0; i < count; ++i) to[i] += values[i];

@@ -380,7 +380,7 @@ class _Writer:
                 self._contents(other, found)
 
     def _is_unlike_others(self, name: str) -> None:
-        """Let no other hash be equal: nobody knows what a kernel finds there."""
+        """Let no other hash be equal, as what a kernel finds there is unknown."""
         self.parts.append(f"{_UNKNOWN_STATIC} {name} {os.urandom(8).hex()}")
 
 
