@@ -258,7 +258,7 @@ def of_integers(to: wp.array(dtype=int), out: wp.array(dtype=int)):
 
 @pytest.mark.parametrize("kernel, count", [(scattered, 2), (in_a_struct, 1), (of_rows, 1)], ids=lambda k: str(k))
 def test_through_the_log(kernel: Any, count: int) -> None:
-    operations, facts, _ = _additions(kernel)
+    operations, facts, *_ = _additions(kernel)
     assert len(operations) == count
     assert len(facts.logged) == 1
     assert not facts.order_dependent
@@ -266,14 +266,14 @@ def test_through_the_log(kernel: Any, count: int) -> None:
 
 @pytest.mark.parametrize("kernel", [result_used, also_read, also_highest, of_either, of_integers], ids=lambda k: k.name)
 def test_others_are_atomic(kernel: Any) -> None:
-    operations, facts, _ = _additions(kernel)
+    operations, facts, *_ = _additions(kernel)
     assert not operations
     assert facts.order_dependent == (kernel is not of_integers)
     assert facts.atomic_anywhere == (kernel is of_either)
 
 
 def test_members_of_a_struct_are_told_apart() -> None:
-    _, facts, _ = _additions(in_a_struct)
+    _, facts, *_ = _additions(in_a_struct)
     (b,), (to, a) = facts.logged, facts.touched
     assert (b.param, b.offset - a.offset, to.param) == (0, 80, 1)
 

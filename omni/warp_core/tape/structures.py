@@ -201,6 +201,8 @@ def save(kernel: Kernel, device: Device, args: Sequence[Any], place: CallSite) -
     hidden, params = _lookups(kernel)
     if not hidden:
         return SavedStructures()
+    if device.is_cuda:  # whose descriptors cannot be read while it is captured
+        capture.refuse(f"recording kernel `{kernel.name}`, whose gradient needs structures such as hash grids,", device)
     if params is not None:
         wanted = {int(args[n]) for n in params}
         live = [found for found in live if int(found[0].id) in wanted]
