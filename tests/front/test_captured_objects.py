@@ -176,3 +176,43 @@ class Endless(Holder):
 
 def test_attributes_without_end_share_no_code():
     assert digest(passed_on(Endless())) != digest(passed_on(Endless()))
+
+
+def of_functions(a, b, c):
+    a, b, c = a.scaled, b.scaled, c.scaled
+
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        y[0] = a(1.0) * 100.0 + b(1.0) * 10.0 + c(1.0)
+
+    return k
+
+
+def of_objects(a, b, c):
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        y[0] = ask(a, 1.0) * 100.0 + ask(b, 1.0) * 10.0 + ask(c, 1.0)
+
+    return k
+
+
+def of_tables(a, b, c):
+    tables = {held: {0: held.factor} for held in (a, b, c)}
+    a, b, c = tables[a], tables[b], tables[c]
+
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        for i in range(1):
+            y[0] = wp.static(a[i]) * 100.0 + wp.static(b[i]) * 10.0 + wp.static(c[i])
+
+    return k
+
+
+@pytest.mark.parametrize("make", [of_functions, of_objects, of_tables])
+def test_what_stands_for_a_name_counts_where_it_was_met_before(make):
+    first, second = (Holder(scaled=times(k), factor=k) for k in (1.0, 2.0))
+    for chosen in ((first, second, first), (first, second, second), (second, second, first)):
+        y = wp.zeros(1)
+        wp.launch(make(*chosen), 1, [y])
+        a, b, c = (held.factor for held in chosen)
+        assert y.list() == [100 * a + 10 * b + c]

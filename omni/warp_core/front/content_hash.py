@@ -161,18 +161,17 @@ class _Writer:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
         self._finds_static = False  # whether the definition that is written may call `wp.static`
-        self._kept: list[Any] = []  # objects whose contents count, as ids are those of objects that live
-        self._passed: dict[int, tuple[str, Any]] = {}  # objects that locals may be, with names for them
+        self._numbers: dict[tuple[str, int], int] = {}  # of objects that are written once, by how and by their ids
+        self._kept: list[Any] = []  # these objects, as ids are those of objects that live
+        self._passed: list[tuple[str, Any]] = []  # objects that locals may be, with names for them
         self._positions = positions
         self._functions = functions  # whether names are noted with the digests of the functions that they stand for
         self._seen: set[Any] = set()
 
     def definition(self, d: Definition) -> None:
         """A kernel or function with everything it uses."""
-        if id(d) in self._seen:
-            self.parts.append(f"again {d.name}")
+        if not self._is_first("definition", d.name, d):
             return
-        self._seen.add(id(d))
         self.definitions.append(d)
         text = normal_text(d.source.block())
         self.parts += [d.name, text]
@@ -193,6 +192,15 @@ class _Writer:
         if self._finds_static:
             self._statics(d)
         self._finds_static = statics
+
+    def _is_first(self, how: str, name: str, x: Any) -> bool:
+        """True if an object is to be written. One that was written before counts by its number."""
+        number = self._numbers.setdefault((how, id(x)), len(self._kept))
+        if number < len(self._kept):
+            self.parts.append(f"{name} = {how} {number}")
+            return False
+        self._kept.append(x)
+        return True
 
     def _supplied(self, t: Any) -> None:
         """The functions that a struct type supplies for operators."""
@@ -249,17 +257,16 @@ class _Writer:
         if isinstance(x, (tuple, list)):
             for item in x:
                 self._pass(name, item)
-        elif _has_attributes(x):
-            self._passed.setdefault(id(x), (name, x))
+        elif _has_attributes(x) and self._is_first("object", name, x):
+            self._passed.append((name, x))
 
     def attributes_of_locals(self) -> None:
         """The attributes of what locals may be, until they lead to nothing more."""
         done: set[tuple[int, str]] = set()
-        while left := [
-            (name, x, read) for name, x in self._passed.values() for read in self._loose() if (id(x), read) not in done
-        ]:
-            for name, x, read in left:
-                done.add((id(x), read))
+        while left := [(i, read) for read in self._loose() for i in range(len(self._passed)) if (i, read) not in done]:
+            done.update(left)
+            for i, read in left:
+                name, x = self._passed[i]
                 if len(self._passed) < _MOST_PASSED:
                     self._pass(f"{name}.{read}", self._attribute(name, x, read))
                 else:  # attributes that are made when they are read
@@ -267,6 +274,8 @@ class _Writer:
 
     def _loose(self) -> list[str]:
         """The attributes that functions read of their locals."""
+        if not self._passed:
+            return []
         reads = [read for d in self.definitions for read in attribute_reads(d.func.__code__)]
         return list(dict.fromkeys(path[0] for root, path in reads if root is None))
 
@@ -339,9 +348,7 @@ class _Writer:
         """All that a Python expression may find in an object."""
         if x is None or isinstance(x, (bool, int, float, str, bytes, Function, GradientOf, Builtin, Intrinsic, Prim)):
             self.value(name, x)
-        elif ("contents", id(x)) not in self._seen:
-            self._seen.add(("contents", id(x)))
-            self._kept.append(x)
+        elif self._is_first("contents", name, x):
             self._contents_of(name, x)
 
     def _contents_of(self, name: str, x: Any) -> None:
