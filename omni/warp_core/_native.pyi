@@ -674,7 +674,6 @@ class LaunchTemplate:
     def __init__(
         self,
         shared: Any,
-        kernel: Any,
         array_class: type,
         arrays: Sequence[int],
         values: Sequence[int],

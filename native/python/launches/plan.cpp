@@ -146,11 +146,15 @@ Grid Plan::grid(PyObject* dim) const {
     return checked(g);
 }
 
-/** The most threads up to `most` of which a launch has whole blocks. */
-static int64_t fitting_block(int64_t threads, int64_t most) {
+namespace {
+
+// The most threads up to `most` of which a launch has whole blocks.
+int64_t fitting_block(int64_t threads, int64_t most) {
     while (threads % most != 0) --most;
     return most;
 }
+
+}  // namespace
 
 Grid Plan::checked(Grid g) const {
     for (int64_t d : g.dims)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "attributes.h"
 #include "tape/launch_step.h"
 #include "tape/py_spans.h"
 #include "tape/saved_span.h"
@@ -28,11 +29,13 @@ thread_local PyObject* recorder = nullptr;   // the tape in it, if the other obs
 
 // What launches of a kernel on disjoint arrays have in common; parameters by their numbers.
 struct LaunchTemplate {
-    nb::object shared;  // the part that Python uses
-    nb::object kernel, enable_backward, array_class;
+    nb::object shared;  // the part that steps have, a StepTemplate
+    nb::object enable_backward, array_class;
     std::vector<size_t> arrays, values, results;  // results: written arrays of floating point numbers
     std::vector<size_t> read, written;            // by the adjoint, as it was before the launch; by the launch
     uint64_t epoch;
+
+    nb::handle kernel() const { return nb::inst_ptr<StepTemplate>(shared)->kernel; }
 };
 
 struct Names {
@@ -66,20 +69,19 @@ Callbacks& callbacks() {
     return all;
 }
 
-nb::object attribute(PyObject* object, PyObject* name) {
-    nb::object found = nb::steal(PyObject_GetAttr(object, name));
-    if (!found.is_valid()) throw nb::python_error();
-    return found;
-}
-
 bool is_true(PyObject* object, PyObject* name) {
     int found = PyObject_IsTrue(attribute(object, name).ptr());
     if (found < 0) throw nb::python_error();
     return found != 0;
 }
 
-void append(PyObject* object, PyObject* name, const nb::object& item) {
+void append(nb::handle object, PyObject* name, const nb::object& item) {
     if (PyList_Append(attribute(object, name).ptr(), item.ptr()) < 0) throw nb::python_error();
+}
+
+void keep(nb::handle tape, const nb::object& step, const nb::object& site) {
+    append(tape, names().launches, step);
+    append(tape, names().notes, site);
 }
 
 // A number of threads as an integer that stays what it is: an array of one number may change. Anything else stays as it
@@ -229,7 +231,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     if (!found) return {};
     const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(launch_template);
     if (t.epoch != options_epoch || is_true(found, names().detached)) return {};
-    if (!attribute(t.kernel.ptr(), names().enable_backward).is(t.enable_backward)) return {};
+    if (!attribute(t.kernel(), names().enable_backward).is(t.enable_backward)) return {};
     std::optional<Objects> args = arguments(t, values, count);
     if (!args) return {};
     Objects arrays = chosen(t.arrays, values);
@@ -242,7 +244,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
     if (!active->empty() && !use_arrays(tracker, *active, site).is_none()) return {};
     for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(observed.ptr()); ++i)
         nb::handle(PyTuple_GET_ITEM(observed.ptr(), i))
-            .attr(nb::handle(names().notice_launch))(t.kernel, dim, listed(*args));
+            .attr(nb::handle(names().notice_launch))(t.kernel(), dim, listed(*args));
     if (records) {
         step = make_step({.launch_template = t.shared,
                           .dim = fixed(dim),
@@ -252,8 +254,7 @@ Recording record_launch(nb::handle launch_template, nb::handle dim, PyObject* co
                           .active = *active,
                           .arrays = std::move(arrays),
                           .written = chosen(t.written, values)});
-        append(tape.ptr(), names().launches, step);
-        append(tape.ptr(), names().notes, site);
+        keep(tape, step, site);
     }
     return {std::move(tape), std::move(step), std::move(tracker), std::move(*active)};
 }
@@ -269,8 +270,7 @@ bool fill_on_tape(nb::handle object, nb::bytes pattern, const char* called) {
     nb::object tape = nb::borrow(found), tracker = attribute(found, names().tracker), site = call_site(called, 2);
     if (!use_arrays(tracker, arrays, site).is_none()) return false;  // a fill overwrites all, which Python looks at
     nb::object step = make_fill(object);
-    append(tape.ptr(), names().launches, step);
-    append(tape.ptr(), names().notes, site);
+    keep(tape, step, site);
     try {
         fill_plain(object, pattern);
     } catch (...) {
@@ -288,7 +288,6 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (!nb::inst_ready(self)) return 0;
     const LaunchTemplate& t = *nb::inst_ptr<LaunchTemplate>(self);
     Py_VISIT(t.shared.ptr());
-    Py_VISIT(t.kernel.ptr());
     return 0;
 }
 
@@ -308,16 +307,17 @@ void bind_record(nb::module_& m) {
     nb::class_<LaunchTemplate>(m, "LaunchTemplate", nb::type_slots(slots))
         .def(
             "__init__",
-            [](LaunchTemplate* self, nb::object shared, nb::object kernel, nb::object array_class,
-               std::vector<size_t> arrays, std::vector<size_t> values, std::vector<size_t> results,
-               std::vector<size_t> read, std::vector<size_t> written) {
-                nb::object enable = attribute(kernel.ptr(), names().enable_backward);
-                new (self) LaunchTemplate{
-                    std::move(shared), std::move(kernel),  std::move(enable), std::move(array_class), std::move(arrays),
-                    std::move(values), std::move(results), std::move(read),   std::move(written),     options_epoch};
+            [](LaunchTemplate* self, nb::object shared, nb::object array_class, std::vector<size_t> arrays,
+               std::vector<size_t> values, std::vector<size_t> results, std::vector<size_t> read,
+               std::vector<size_t> written) {
+                if (!nb::isinstance<StepTemplate>(shared)) throw nb::type_error("shared: expected a StepTemplate");
+                nb::object enable = attribute(nb::inst_ptr<StepTemplate>(shared)->kernel, names().enable_backward);
+                new (self) LaunchTemplate{std::move(shared), std::move(enable),  std::move(array_class),
+                                          std::move(arrays), std::move(values),  std::move(results),
+                                          std::move(read),   std::move(written), options_epoch};
             },
-            nb::arg("shared"), nb::arg("kernel"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"),
-            nb::arg("results"), nb::arg("read"), nb::arg("written"));
+            nb::arg("shared"), nb::arg("array_class"), nb::arg("arrays"), nb::arg("values"), nb::arg("results"),
+            nb::arg("read"), nb::arg("written"));
     m.def("outdate_launch_templates", [] { ++options_epoch; });
     m.def("fixed_dim", &fixed, nb::arg("dim"));
     m.def("observers", &observers);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "attributes.h"
 #include "launches/plan.h"
 #include "launches/record.h"
 #include "tape/py_spans.h"
@@ -40,12 +41,6 @@ struct Classes {
 
 Classes& classes() {
     static Classes& found = *new Classes;
-    return found;
-}
-
-nb::object attribute(nb::handle object, PyObject* name) {
-    nb::object found = nb::steal(PyObject_GetAttr(object.ptr(), name));
-    if (!found.is_valid()) throw nb::python_error();
     return found;
 }
 

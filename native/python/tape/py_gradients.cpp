@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays/py_memory.h"
+#include "attributes.h"
 #include "launches/timeline.h"
 #include "tape/py_spans.h"
 #include "warp_core/dtypes.h"
@@ -110,8 +111,7 @@ nb::list clear_gradients(const nb::list& arrays) {
     std::unordered_set<PyObject*> seen;
     nb::list others;
     for (nb::handle object : arrays) {
-        nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), name));
-        if (!gradient.is_valid()) throw nb::python_error();
+        nb::object gradient = attribute(object, name);
         if (gradient.is_none() || !seen.insert(gradient.ptr()).second) continue;
         if (!clear_gradient(gradient)) others.append(gradient);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "attributes.h"
 #include "tape/saved_span.h"
 
 namespace wc {
@@ -106,8 +107,7 @@ bool has_own_gradient(PyArray& a, nb::handle object, Range range) {
     std::vector<void*> found = gradients.find(range);
     if (found.size() > 1) return false;
     if (found.size() == 1) {
-        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
-        if (!own.is_valid()) throw nb::python_error();
+        nb::object own = attribute(object, claim);
         if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
     }
     a.own_gradient = now;
@@ -138,12 +138,11 @@ size_t count_gradients(const Objects& arrays) {
     size_t count = 0;
     for (nb::handle object : arrays) {
         PyArray* a = as_array(object.ptr());
-        nb::object gradient = nb::steal(PyObject_GetAttr(object.ptr(), own));
-        if (!a || !gradient.is_valid()) throw nb::python_error();
+        if (!a) throw nb::type_error("expected arrays");
+        nb::object gradient = attribute(object, own);
         bool has = !gradient.is_none();
         if (!has && !has_own_gradient(*a, object, range_of(*a))) {
-            nb::object off = nb::steal(PyObject_GetAttr(object.ptr(), is_off));
-            if (!off.is_valid()) throw nb::python_error();
+            nb::object off = attribute(object, is_off);
             has = PyObject_IsTrue(off.ptr()) == 0;
         }
         count += has;

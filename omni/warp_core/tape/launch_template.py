@@ -44,7 +44,6 @@ def remember(step: RecordedLaunch) -> None:
     written = [i for i in arrays if plan.written[i]]
     plan.recipe = _native.LaunchTemplate(
         template,
-        kernel,
         array,
         arrays=arrays,
         values=[i for i in range(len(params)) if i not in arrays],
