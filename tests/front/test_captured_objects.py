@@ -133,7 +133,22 @@ def as_class(k):
     return type("Scaling", (), {"scaled": times(k)})
 
 
+def as_function(k):
+    def held():
+        """Nothing."""
+
+    held.scaled = times(k)
+    return held
+
+
+class ArrayLike(Holder):
+    def __array__(self, *args, **kwargs):
+        raise NotImplementedError
+
+
 HELD = {
+    "function": as_function,
+    "array-like": lambda k: ArrayLike(scaled=times(k)),
     "object": lambda k: Holder(scaled=times(k)),
     "property": lambda k: Lazy(k=k),
     "module": as_module,

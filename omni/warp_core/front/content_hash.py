@@ -392,14 +392,18 @@ class _Writer:
 
 
 def _has_attributes(x: Any) -> bool:
-    """True if functions may read attributes of an object, or of one in a tuple, that are not those of its type."""
+    """True if functions may read attributes of an object, or of one in a tuple, that are not those of its type: of all
+    that the front end lets them read (names.py).
+    """
     if isinstance(x, (tuple, list)):
         return any(map(_has_attributes, x))
     if isinstance(x, ModuleType):
         return x.__name__.split(".")[:2] != PACKAGE.split(".") and not x.__name__.startswith(PACKAGE)
-    if isinstance(x, (Definition, Builtin, Intrinsic, Prim, FunctionType, MethodType, Type)):
+    if isinstance(x, (Definition, Builtin, Intrinsic, Prim, Type)) or x is static:
         return False
-    return isinstance(x, type) or (type(x).__module__ != "builtins" and not hasattr(x, "__array__"))
+    if isinstance(x, (type, FunctionType)):
+        return True
+    return type(x).__module__ != "builtins" and not hasattr(x, "__array_interface__")
 
 
 def _code_text(code: CodeType) -> str:
