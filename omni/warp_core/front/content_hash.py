@@ -392,8 +392,9 @@ class _Writer:
 
 
 def _has_attributes(x: Any) -> bool:
-    """True if functions may read attributes of an object, or of one in a tuple, that are not those of its type: of all
-    that the front end lets them read (names.py).
+    """True if functions may read attributes of an object, or of one in a tuple (names.py says which).
+
+    Attributes of the package itself, of its types and of builtin types do not count: they are the same everywhere.
     """
     if isinstance(x, (tuple, list)):
         return any(map(_has_attributes, x))
