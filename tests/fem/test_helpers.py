@@ -6,8 +6,8 @@ import pytest
 import omni.warp_core as wp
 import omni.warp_core.fem as fem
 from omni.warp_core.fem import linalg, utils
-from omni.warp_core.fem.reference_cells import quadrature, reference_cell
-from omni.warp_core.fem.shape_functions import make_shape
+from omni.warp_core.fem.geometries.reference_cells import quadrature, reference_cell
+from omni.warp_core.fem.geometries.shape_functions import make_shape
 
 SIZES = (2, 3, 5)
 

@@ -1,7 +1,7 @@
 """`wp.fem`: finite elements. Forms are functions of fields; integrals of them are numbers, arrays and sparse matrices.
 
-Start with integration.py. A geometry has cells; a space has functions on them (spaces.py), and a domain has the
-elements of an integral (domains.py). Kernels see all of these as records (kernel_records.py), which supply the
+Start with integration.py. A geometry has cells (geometries/); a space has functions on them (spaces/), and a domain
+has the elements of an integral (domains/). Kernels see all of these as records (kernel_records.py), which supply the
 operators of integrands (field_operators.py). Public names are loaded when they are first used, as they load kernels.
 """
 
@@ -13,16 +13,18 @@ from ..optional_names import loader
 from .refused_names import refusal
 
 if TYPE_CHECKING:
-    from .cell_geometry import Geometry as Geometry
     from .dirichlet import normalize_dirichlet_projector as normalize_dirichlet_projector
     from .dirichlet import project_linear_system as project_linear_system
     from .dirichlet import project_system_matrix as project_system_matrix
     from .dirichlet import project_system_rhs as project_system_rhs
-    from .domains import BoundarySides as BoundarySides
-    from .domains import Cells as Cells
-    from .domains import GeometryDomain as GeometryDomain
-    from .domains import Sides as Sides
-    from .domains import Subdomain as Subdomain
+    from .domains.domains import BoundarySides as BoundarySides
+    from .domains.domains import Cells as Cells
+    from .domains.domains import GeometryDomain as GeometryDomain
+    from .domains.domains import Sides as Sides
+    from .domains.domains import Subdomain as Subdomain
+    from .domains.quadratures import NodalQuadrature as NodalQuadrature
+    from .domains.quadratures import Quadrature as Quadrature
+    from .domains.quadratures import RegularQuadrature as RegularQuadrature
     from .field_operators import D as D
     from .field_operators import curl as curl
     from .field_operators import deformation_gradient as deformation_gradient
@@ -32,13 +34,17 @@ if TYPE_CHECKING:
     from .field_operators import measure as measure
     from .field_operators import normal as normal
     from .field_operators import position as position
-    from .fields import DiscreteField as DiscreteField
-    from .fields import FieldLike as FieldLike
-    from .fields import make_discrete_field as make_discrete_field
-    from .fields import make_test as make_test
-    from .fields import make_trial as make_trial
-    from .grid_geometry import Grid2D as Grid2D
-    from .grid_geometry import Grid3D as Grid3D
+    from .geometries.cell_geometry import Geometry as Geometry
+    from .geometries.grid_geometry import Grid2D as Grid2D
+    from .geometries.grid_geometry import Grid3D as Grid3D
+    from .geometries.mesh_geometry import Hexmesh as Hexmesh
+    from .geometries.mesh_geometry import Quadmesh2D as Quadmesh2D
+    from .geometries.mesh_geometry import Quadmesh3D as Quadmesh3D
+    from .geometries.mesh_geometry import Tetmesh as Tetmesh
+    from .geometries.mesh_geometry import Trimesh2D as Trimesh2D
+    from .geometries.mesh_geometry import Trimesh3D as Trimesh3D
+    from .geometries.reference_cells import Element as Element
+    from .geometries.shape_functions import ElementBasis as ElementBasis
     from .integrands import Domain as Domain
     from .integrands import Field as Field
     from .integrands import Integrand as Integrand
@@ -46,45 +52,40 @@ if TYPE_CHECKING:
     from .integrands import integrand as integrand
     from .integration import integrate as integrate
     from .interpolation import interpolate as interpolate
-    from .mesh_geometry import Hexmesh as Hexmesh
-    from .mesh_geometry import Quadmesh2D as Quadmesh2D
-    from .mesh_geometry import Quadmesh3D as Quadmesh3D
-    from .mesh_geometry import Tetmesh as Tetmesh
-    from .mesh_geometry import Trimesh2D as Trimesh2D
-    from .mesh_geometry import Trimesh3D as Trimesh3D
     from .polynomial import Polynomial as Polynomial
-    from .quadratures import NodalQuadrature as NodalQuadrature
-    from .quadratures import Quadrature as Quadrature
-    from .quadratures import RegularQuadrature as RegularQuadrature
-    from .reference_cells import Element as Element
-    from .shape_functions import ElementBasis as ElementBasis
-    from .spaces import BasisSpace as BasisSpace
-    from .spaces import FunctionSpace as FunctionSpace
-    from .spaces import make_collocated_function_space as make_collocated_function_space
-    from .spaces import make_polynomial_basis_space as make_polynomial_basis_space
-    from .spaces import make_polynomial_space as make_polynomial_space
+    from .spaces.fields import DiscreteField as DiscreteField
+    from .spaces.fields import FieldLike as FieldLike
+    from .spaces.fields import make_discrete_field as make_discrete_field
+    from .spaces.fields import make_test as make_test
+    from .spaces.fields import make_trial as make_trial
+    from .spaces.spaces import BasisSpace as BasisSpace
+    from .spaces.spaces import FunctionSpace as FunctionSpace
+    from .spaces.spaces import make_collocated_function_space as make_collocated_function_space
+    from .spaces.spaces import make_polynomial_basis_space as make_polynomial_basis_space
+    from .spaces.spaces import make_polynomial_space as make_polynomial_space
 
 _HOMES = {
-    "cell_geometry": "Geometry",
+    "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
-    "domains": "BoundarySides Cells GeometryDomain Sides Subdomain",
+    "domains.domains": "BoundarySides Cells GeometryDomain Sides Subdomain",
     "field_operators": "D curl deformation_gradient div grad inner measure normal position",
-    "fields": "DiscreteField FieldLike make_discrete_field make_test make_trial",
-    "grid_geometry": "Grid2D Grid3D",
+    "spaces.fields": "DiscreteField FieldLike make_discrete_field make_test make_trial",
+    "geometries.grid_geometry": "Grid2D Grid3D",
     "integrands": "Domain Field Integrand Sample integrand",
     "integration": "integrate",
     "interpolation": "interpolate",
     "linalg": "linalg",
-    "mesh_geometry": "Hexmesh Quadmesh2D Quadmesh3D Tetmesh Trimesh2D Trimesh3D",
+    "geometries.mesh_geometry": "Hexmesh Quadmesh2D Quadmesh3D Tetmesh Trimesh2D Trimesh3D",
     "polynomial": "Polynomial polynomial",
-    "quadratures": "NodalQuadrature Quadrature RegularQuadrature",
-    "reference_cells": "Element",
-    "shape_functions": "ElementBasis",
-    "spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
+    "domains.quadratures": "NodalQuadrature Quadrature RegularQuadrature",
+    "geometries.reference_cells": "Element",
+    "geometries.shape_functions": "ElementBasis",
+    "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
         make_polynomial_space""",
     "utils": "utils",
 }
-__all__ = [name for names in _HOMES.values() for name in names.split() if name not in _HOMES]
+_MODULES = ("linalg", "polynomial", "utils")
+__all__ = [name for names in _HOMES.values() for name in names.split() if name not in _MODULES]
 _load = loader(__name__, _HOMES, globals())
 
 
@@ -96,4 +97,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(name for name in _HOMES if name in _HOMES[name].split())]
+    return [*__all__, *_MODULES]

@@ -26,9 +26,9 @@ from ..sparse.grouping import group
 from ..sparse.matrix import BsrMatrix, block_type, new_matrix
 from ..sparse.rows import NUMERIC
 from ..sparse.triplets import bsr_set_from_triplets
-from .domains import GeometryDomain
-from .quadratures import Quadrature
-from .spaces import BasisSpace, FunctionSpace
+from .domains.domains import GeometryDomain
+from .domains.quadratures import Quadrature
+from .spaces.spaces import BasisSpace, FunctionSpace
 
 
 class Places(NamedTuple):

@@ -16,9 +16,9 @@ from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
 from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
-from .domains import GeometryDomain
-from .fields import BasisField, DiscreteField, FieldLike, TestField, TrialField
+from .domains.domains import GeometryDomain
 from .kernel_records import DOMAIN, FIELD, SAMPLE, record
+from .spaces.fields import BasisField, DiscreteField, FieldLike, TestField, TrialField
 
 __all__ = ["Domain", "Field", "Integrand", "Sample", "integrand"]
 

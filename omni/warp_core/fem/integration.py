@@ -17,10 +17,10 @@ from ..lang.values.structs import StructValue
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
 from .assembly import add_matrix, add_vector
-from .domains import GeometryDomain
+from .domains.domains import GeometryDomain
+from .domains.quadratures import NodalQuadrature, Quadrature, RegularQuadrature
 from .form_kernels import matrix_kernel, put_number, scalar_kernel, vector_kernel
 from .integrands import Arguments, Integrand
-from .quadratures import NodalQuadrature, Quadrature, RegularQuadrature
 
 __all__ = ["integrate"]
 

@@ -16,12 +16,12 @@ from ..arrays.array import array, array1d
 from ..lang.kernel import Kernel, kernel
 from ..lang.values.scalars import int32
 from .assembly import Places, by_node
-from .domains import Cells, GeometryDomain
-from .fields import DiscreteField, FieldLike
+from .domains.domains import Cells, GeometryDomain
+from .domains.quadratures import NodalQuadrature, Quadrature
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .kernel_records import sample_at
-from .quadratures import NodalQuadrature, Quadrature
-from .spaces import BasisSpace
+from .spaces.fields import DiscreteField, FieldLike
+from .spaces.spaces import BasisSpace
 
 __all__ = ["interpolate"]
 

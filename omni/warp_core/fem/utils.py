@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reference_cells import Element, reference_cell
+from .geometries.reference_cells import Element, reference_cell
 
 __all__ = ["grid_to_hexes", "grid_to_quads", "grid_to_tets", "grid_to_tris"]
 

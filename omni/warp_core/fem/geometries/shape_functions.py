@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from .polynomial import Polynomial, points_1d
+from ..polynomial import Polynomial, points_1d
 from .reference_cells import Element, ReferenceCell, quadrature, reference_cell
 
 

@@ -10,15 +10,15 @@ carries. Start with `field_record`.
 from functools import cache
 from typing import Any
 
-from .. import outer, trace, transpose
-from ..arrays.array import array
-from ..lang.kernel import Function, func
-from ..lang.types import Mat, Scalar, Type, Vec
-from ..lang.values.scalars import int32
-from ..lang.values.struct_operators import CALL
-from ..lang.values.type_registry import python_type
-from .field_operators import grad
-from .kernel_records import SAMPLE, matrix_type, record, scalar_class, vector_type
+from ... import outer, trace, transpose
+from ...arrays.array import array
+from ...lang.kernel import Function, func
+from ...lang.types import Mat, Scalar, Type, Vec
+from ...lang.values.scalars import int32
+from ...lang.values.struct_operators import CALL
+from ...lang.values.type_registry import python_type
+from ..field_operators import grad
+from ..kernel_records import SAMPLE, matrix_type, record, scalar_class, vector_type
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
 

@@ -10,13 +10,13 @@ with `sample_in_cell`.
 from functools import cache
 from typing import Any
 
-from .. import abs, cross, determinant, inverse, length, normalize, sqrt, transpose, vec2i
-from ..arrays.array import array
-from ..lang.kernel import func
-from ..lang.types import Scalar
-from ..lang.values.scalars import int32
-from ..lang.values.struct_operators import CALL
-from .kernel_records import SAMPLE, jacobian_at, position_at, record, sample_record, scalar_class, vector_type
+from ... import abs, cross, determinant, inverse, length, normalize, sqrt, transpose, vec2i
+from ...arrays.array import array
+from ...lang.kernel import func
+from ...lang.types import Scalar
+from ...lang.values.scalars import int32
+from ...lang.values.struct_operators import CALL
+from ..kernel_records import SAMPLE, jacobian_at, position_at, record, sample_record, scalar_class, vector_type
 
 
 @func

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import outer
-from ..arrays.array import array
-from ..lang.kernel import func
-from ..lang.types import F32, F64, I32, Scalar, Vec
-from ..lang.values.scalars import int32
-from ..lang.values.type_registry import wc_type
+from ... import outer
+from ...arrays.array import array
+from ...lang.kernel import func
+from ...lang.types import F32, F64, I32, Scalar, Vec
+from ...lang.values.scalars import int32
+from ...lang.values.type_registry import wc_type
+from ..kernel_records import record, scalar_class, vector_type
 from .cell_geometry import Geometry
-from .kernel_records import record, scalar_class, vector_type
 from .reference_cells import Element
 from .shape_functions import Shape, make_shape
 

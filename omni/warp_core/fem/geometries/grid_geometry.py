@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import diag, vec2, vec2i, vec3, vec3i  # type: ignore[attr-defined]
-from ..devices.device import get_device
-from ..lang.kernel import func
-from ..lang.types import Scalar
-from ..lang.values.scalars import float32
+from ... import diag, vec2, vec2i, vec3, vec3i  # type: ignore[attr-defined]
+from ...devices.device import get_device
+from ...lang.kernel import func
+from ...lang.types import Scalar
+from ...lang.values.scalars import float32
+from ..kernel_records import record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
-from .kernel_records import record, scalar_class, vector_type
 from .reference_cells import Element
 
 __all__ = ["Grid2D", "Grid3D"]

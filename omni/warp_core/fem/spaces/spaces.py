@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.array import array
-from ..lang.types import Mat, Scalar, Type, Vec
-from ..lang.values.scalars import int32
-from ..lang.values.type_registry import python_type, wc_type
-from .cell_geometry import Geometry
+from ...arrays.array import array
+from ...lang.types import Mat, Scalar, Type, Vec
+from ...lang.values.scalars import int32
+from ...lang.values.type_registry import python_type, wc_type
+from ..geometries.cell_geometry import Geometry
+from ..geometries.shape_functions import ElementBasis, Shape, make_shape
+from ..kernel_records import vector_type
+from ..polynomial import Polynomial
 from .field_records import field_record, space_record
 from .fields import DiscreteField, make_discrete_field
-from .kernel_records import vector_type
 from .node_numbering import separate_nodes, shared_nodes
-from .polynomial import Polynomial
-from .shape_functions import ElementBasis, Shape, make_shape
 
 __all__ = [
     *("BasisSpace", "FunctionSpace", "make_collocated_function_space"),

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.array import array
-from ..lang.types import BOOL, I32
-from ..lang.values.scalars import int32
-from ..lang.values.type_registry import wc_type
-from .cell_geometry import Geometry
+from ...arrays.array import array
+from ...lang.types import BOOL, I32
+from ...lang.values.scalars import int32
+from ...lang.values.type_registry import wc_type
+from ..geometries.cell_geometry import Geometry
+from ..geometries.reference_cells import Element, reference_cell
+from ..kernel_records import vector_type
 from .domain_records import cells_record, sides_record
-from .kernel_records import vector_type
-from .reference_cells import Element, reference_cell
 
 __all__ = ["BoundarySides", "Cells", "GeometryDomain", "Sides", "Subdomain"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.array import array
-from ..arrays.factories import zeros
-from ..lang.values.type_registry import wc_type
-from .domains import Cells, GeometryDomain
+from ...arrays.array import array
+from ...arrays.factories import zeros
+from ...lang.values.type_registry import wc_type
+from ..domains.domains import Cells, GeometryDomain
 
 if TYPE_CHECKING:
     from .spaces import FunctionSpace

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .polynomial import Polynomial, gauss_jacobi, quadrature_1d
+from ..polynomial import Polynomial, gauss_jacobi, quadrature_1d
 
 
 class Element(enum.Enum):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lang.types import F32, F64, Scalar
-from ..lang.values.type_registry import wc_type
+from ...lang.types import F32, F64, Scalar
+from ...lang.values.type_registry import wc_type
 from .reference_cells import Element, ReferenceCell, reference_cell
 
 

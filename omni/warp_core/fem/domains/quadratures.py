@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..geometries.reference_cells import quadrature
+from ..geometries.shape_functions import side_shape
+from ..polynomial import Polynomial
 from .domains import GeometryDomain
-from .polynomial import Polynomial
-from .reference_cells import quadrature
-from .shape_functions import side_shape
 
 __all__ = ["NodalQuadrature", "Quadrature", "RegularQuadrature"]
 

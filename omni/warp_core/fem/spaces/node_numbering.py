@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cell_geometry import Geometry, grouped
-from .shape_functions import Shape
+from ..geometries.cell_geometry import Geometry, grouped
+from ..geometries.shape_functions import Shape
 
 
 def separate_nodes(cell_count: int, shape: Shape) -> tuple[np.ndarray, int]:
