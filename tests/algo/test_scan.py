@@ -65,6 +65,15 @@ def test_float_sums_do_not_depend_on_threads(dtype):
     assert len(set(results)) == 1
 
 
+@pytest.mark.parametrize("inclusive", (True, False))
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_float_sums_do_not_depend_on_vectors(dtype, inclusive):
+    """Components of vectors are added by plain loops, numbers side by side by those for the processor."""
+    x = np.random.default_rng(6).normal(size=8_003).astype(dtype)
+    apart = scanned(np.stack([x, x], axis=1), inclusive, wp.types.vector(2, dtype))
+    np.testing.assert_array_equal(apart[:, 0], scanned(x, inclusive))
+
+
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
 def test_sums_never_decrease(dtype, threads):
     rng = np.random.default_rng(4)

@@ -1,12 +1,13 @@
-// Running sums in chunks: first the sum of each, by all threads; then every chunk begins with the sum of those before
-// it. A thread alone goes over them once.
+// Running sums in chunks: each begins with the sum of those before it.
 //
 // Numbers are added as (sum before the chunk) + ((sum in the chunk) + (sum in a group of four)), floats in double. The
 // first two grow by the amount that was added for the last number. So sums never decrease where no number is negative,
 // and only one addition in four waits for the one before it.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <utility>
+#include <thread>
+#include <vector>
 
 #include "warp_core/algorithms.h"
 #include "warp_core/clones.h"
@@ -101,43 +102,97 @@ WC_AVX2_CLONE Sum<T> scan_side_by_side(const T* in, T* out, int64_t n, Sum<T> be
     return scan_apart<inclusive>(in + i, out + i, n - i, 1, before, sum[0]);
 }
 
+// The same with two groups in a vector.
+template <bool inclusive, class T>
+WC_AVX512 Sum<T> scan_two_groups(const T* in, T* out, int64_t n, Sum<T> before) {
+    using S = Sum<T>;
+    using Numbers [[gnu::vector_size(8 * sizeof(T))]] = T;
+    using Sums [[gnu::vector_size(8 * sizeof(S))]] = S;
+    Sums sum = {}, first = Sums{} + before;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        Numbers numbers;
+        std::memcpy(&numbers, in + i, sizeof numbers);
+        Sums after = __builtin_convertvector(numbers, Sums);
+        after += __builtin_shufflevector(Sums{}, after, 0, 8, 2, 10, 4, 12, 6, 14);
+        after += __builtin_shufflevector(Sums{}, after, 0, 1, 9, 9, 4, 5, 13, 13);
+        Sums middle = sum + __builtin_shufflevector(after, after, 3, 3, 3, 3, 3, 3, 3, 3);
+        Sums sums = __builtin_shufflevector(sum, middle, 0, 1, 2, 3, 12, 13, 14, 15) + after;
+        if (!inclusive) sums = __builtin_shufflevector(sums, sum, 8, 0, 1, 2, 3, 4, 5, 6);
+        numbers = __builtin_convertvector(first + sums, Numbers);
+        std::memcpy(out + i, &numbers, sizeof numbers);
+        sum = middle + __builtin_shufflevector(after, after, 7, 7, 7, 7, 7, 7, 7, 7);
+    }
+    return scan_apart<inclusive>(in + i, out + i, n - i, 1, before, sum[0]);
+}
+
 template <bool inclusive, class T>
 Sum<T> scan_numbers(const T* in, T* out, int64_t n, int64_t step, Sum<T> before) {
-    return step == 1 ? scan_side_by_side<inclusive>(in, out, n, before)
-                     : scan_apart<inclusive>(in, out, n, step, before);
+    if (step != 1) return scan_apart<inclusive>(in, out, n, step, before);
+    if (has_avx512()) return scan_two_groups<inclusive>(in, out, n, before);
+    return scan_side_by_side<inclusive>(in, out, n, before);
+}
+
+// An array in chunks of some elements. A chunk has the numbers of each component, which are `components` apart.
+struct Chunks {
+    int64_t elements, components;
+    int64_t size = std::max<int64_t>(1, kChunk / components), count = (elements + size - 1) / size;
+
+    // Calls f(component, where its numbers begin, how many) for a chunk.
+    template <class F>
+    void each_component(int64_t chunk, F&& f) const {
+        for (int64_t c = 0; c < components; ++c)
+            f(c, chunk * size * components + c, std::min(size, elements - chunk * size));
+    }
+};
+
+// Waits for another thread, which may have lost its core.
+template <class F>
+void wait_until(F&& holds) {
+    for (int tries = 0; !holds(); ++tries)
+        if (tries < 1000)
+            relax();
+        else
+            std::this_thread::yield();
+}
+
+template <bool inclusive, class T>
+void scan_alone(const T* in, T* out, const Chunks& chunks) {
+    std::vector<Sum<T>> before(static_cast<size_t>(chunks.components));
+    for (int64_t chunk = 0; chunk < chunks.count; ++chunk)
+        chunks.each_component(chunk, [&](int64_t c, int64_t at, int64_t n) {
+            before[c] += scan_numbers<inclusive>(in + at, out + at, n, chunks.components, before[c]);
+        });
+}
+
+// Each thread takes the next chunk, adds it up, and waits until the chunk before has handed on its sums. What it then
+// scans is still in its cache.
+template <bool inclusive, class T>
+void scan_together(const T* in, T* out, const Chunks& chunks) {
+    std::atomic<int64_t> next = 0, handed_on = 0;
+    std::vector<Sum<T>> before(static_cast<size_t>((chunks.count + 1) * chunks.components));
+    auto scan_chunk = [&](int64_t chunk) {
+        Sum<T>*mine = &before[chunk * chunks.components], *following = mine + chunks.components;
+        chunks.each_component(chunk, [&](int64_t c, int64_t at, int64_t n) {
+            following[c] = sum_numbers(in + at, n, chunks.components);
+        });
+        wait_until([&] { return handed_on.load(std::memory_order_acquire) == chunk; });
+        for (int64_t c = 0; c < chunks.components; ++c) following[c] += mine[c];
+        handed_on.store(chunk + 1, std::memory_order_release);
+        chunks.each_component(chunk, [&](int64_t c, int64_t at, int64_t n) {
+            scan_numbers<inclusive>(in + at, out + at, n, chunks.components, mine[c]);
+        });
+    };
+    parallel(num_threads(), 1, [&](int64_t, int64_t) {
+        for (int64_t chunk; (chunk = next.fetch_add(1, std::memory_order_relaxed)) < chunks.count;) scan_chunk(chunk);
+    });
 }
 
 template <bool inclusive, class T>
 void scan_all(const T* in, T* out, int64_t n, int64_t components) {
-    using S = Sum<T>;
-    const int64_t size = std::max<int64_t>(1, kChunk / components), chunks = (n + size - 1) / size;
-    // Calls f(chunk, c, where its numbers of component c begin, how many) for chunks [first, last).
-    auto each = [&](int64_t first, int64_t last, auto&& f) {
-        for (int64_t chunk = first; chunk < last; ++chunk)
-            for (int64_t c = 0; c < components; ++c)
-                f(chunk, c, chunk * size * components + c, std::min(size, n - chunk * size));
-    };
-    if (chunks == 1 || num_threads() == 1) {
-        std::vector<S> before(static_cast<size_t>(components));
-        return each(0, chunks, [&](int64_t, int64_t c, int64_t at, int64_t count) {
-            before[c] += scan_numbers<inclusive>(in + at, out + at, count, components, before[c]);
-        });
-    }
-    std::vector<S> sums(static_cast<size_t>(chunks * components));
-    parallel(chunks, 1, [&](int64_t first, int64_t last) {
-        each(first, last, [&](int64_t chunk, int64_t c, int64_t at, int64_t count) {
-            sums[chunk * components + c] = sum_numbers(in + at, count, components);
-        });
-    });
-    for (int64_t c = 0; c < components; ++c) {
-        S before = 0;
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) before += std::exchange(sums[chunk * components + c], before);
-    }
-    parallel(chunks, 1, [&](int64_t first, int64_t last) {
-        each(first, last, [&](int64_t chunk, int64_t c, int64_t at, int64_t count) {
-            scan_numbers<inclusive>(in + at, out + at, count, components, sums[chunk * components + c]);
-        });
-    });
+    const Chunks chunks{n, components};
+    if (chunks.count == 1 || num_threads() == 1) return scan_alone<inclusive>(in, out, chunks);
+    scan_together<inclusive>(in, out, chunks);
 }
 
 }  // namespace
