@@ -49,6 +49,7 @@ _HOMES = {
     "lang.arrays": "fixedarray",
     "arrays.array": "array array1d array2d array3d array4d",
     "arrays.indexed_array": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
+    "arrays.fabric_array": "fabricarray fabricarrayarray indexedfabricarray indexedfabricarrayarray",
     "arrays.factories": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like
         to_dlpack zeros zeros_like""",
     "arrays.transfer": "copy",
@@ -117,11 +118,6 @@ _MODULES = (
 # Modules of earlier versions of warp-lang whose names are those of the package now: `wp.context.init()`.
 _SAME = ("build", "constants", "context", "dlpack", "jax", "paddle", "torch")
 
-# What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
-_NOT_YET = """
-fabricarray
-"""
-
 
 def _native_module() -> Any:
     """Import the native module. Raises ImportError with a way out where the sources have none beside them."""
@@ -158,8 +154,6 @@ def __getattr__(name: str) -> Any:
 
 
 def _unknown(name: str) -> str:
-    if name in _NOT_YET.split():
-        return f"omni.warp_core has no {name!r} yet; docs/migration.md says what else of warp-lang is missing"
     if told := importlib.import_module(f"{__name__}.missing_names").told(name):
         return f"omni.warp_core has no name {name!r}{told}"
     nearest = importlib.import_module(f"{__name__}.lang.errors").nearest(name, __dir__())

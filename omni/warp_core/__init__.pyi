@@ -2214,6 +2214,10 @@ from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
 from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
 from .lang.errors import WarpDeterminismError as WarpDeterminismError
 from .lang.arrays import fixedarray as fixedarray
+from .arrays.fabric_array import fabricarray as fabricarray
+from .arrays.fabric_array import fabricarrayarray as fabricarrayarray
+from .arrays.fabric_array import indexedfabricarray as indexedfabricarray
+from .arrays.fabric_array import indexedfabricarrayarray as indexedfabricarrayarray
 @typing.overload
 def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
     """A copy of an array in C order, gradient included.

@@ -265,3 +265,26 @@ def test_blocks_of_other_sizes(gpu):
             wp.launch(double, dim=1000, inputs=[x], block_dim=wrong)
     with pytest.raises(TypeError, match="block_dim must be an integer"):
         wp.launch(double, dim=1000, inputs=[x], block_dim=32.0)
+
+
+@wp.kernel
+def halve(x: wp.fabricarray(dtype=float), chosen: wp.indexedfabricarray(dtype=float)):
+    i = wp.tid()
+    x[i] = 0.5 * x[i]
+    if i < chosen.size:
+        wp.atomic_add(chosen, i, 100.0)
+
+
+def test_arrays_of_fabric(gpu):
+    buckets = [wp.array(np.arange(n), dtype=float) for n in (3, 0, 5)]
+    attribute = {"type": (True, "f4", 1, 0, ""), "access": 3, "counts": [b.size for b in buckets]}
+    attribute["pointers"] = [b.ptr or 0 for b in buckets]
+    x = wp.fabricarray({"version": 1, "device": str(gpu), "attribs": {"size": attribute}}, "size")
+    chosen = x[wp.array([7, 1], dtype=int)]
+    assert x.device is gpu and chosen.list() == [4.0, 1.0]
+    wp.launch(halve, dim=x.size, inputs=[x, chosen])
+    assert x.list() == [0.0, 100.5, 1.0, 0.0, 0.5, 1.0, 1.5, 102.0]
+    x.assign(np.arange(8))
+    assert [b.list() for b in buckets] == [[0.0, 1.0, 2.0], [], [3.0, 4.0, 5.0, 6.0, 7.0]]
+    chosen.fill_(-1.0)
+    assert x.list() == [0.0, -1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -1.0]

@@ -25,13 +25,14 @@ from ..arrays.indexed_array import indexedarray
 from ..devices.device import Device, get_device
 from ..front.content_hash import PACKAGE, digest, names_of
 from ..front.lower import lower_function
+from ..lang.array_structs.array_struct_types import indexed, indexed_array
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.python_function import PythonFunction
 from ..lang.registry import Builtin, Intrinsic
-from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
+from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element
 from ..launches.launch import launch
 from ..launches.plans import lock
 

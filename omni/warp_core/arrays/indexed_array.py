@@ -16,9 +16,9 @@ from .. import _native
 from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute, refuse
+from ..lang.array_structs.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.arrays import check_ndim
 from ..lang.generics import Pattern
-from ..lang.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.types import I32, Type
 from ..lang.values.structs import descriptor_bytes
 from . import array_data, elements, keepalive, layouts, transfer
@@ -201,6 +201,11 @@ class indexedarray(Arithmetic):
             src.contiguous() if isinstance(src, indexedarray) else src, self._data()._require_element()
         )
         self._write(found.numbers, found.refs, src)
+
+    def _copied_to(self, dest: Any) -> None:
+        """Copy the elements into an array of the same shape, as an operation of the program."""
+        refuse("copying an indexed array", src=self._data())
+        transfer.overwrite(dest, partial(self._copy_to, dest))
 
     def _copy_to(self, dest: Any) -> None:
         """Copy the elements into an array of the same shape."""

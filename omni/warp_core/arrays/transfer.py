@@ -17,7 +17,7 @@ from ..devices import cuda_memory
 from ..devices.device import CPU
 from ..devices.stream import ScopedStream
 from ..dispatch import capture, observers
-from ..dispatch.operation import Operation, Write, execute, refuse
+from ..dispatch.operation import Operation, Write, execute
 from ..late_bound import late
 from . import keepalive, layouts
 from .grad_binding import PROGRAM
@@ -136,12 +136,13 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         return
     if hasattr(dest, "_copied_from") or hasattr(src, "_copied_from"):
         if dest_offset or src_offset or count:
-            raise ValueError("offsets and counts have no meaning for indexed arrays; copy a part: a[...]")
+            raise ValueError(
+                "offsets and counts have no meaning for indexed arrays and those of Fabric; copy a part: a[...]"
+            )
         if hasattr(dest, "_copied_from"):
             dest._copied_from(src)
         else:
-            refuse("copying an indexed array", src=src.data)
-            overwrite(dest, partial(src._copy_to, dest))
+            src._copied_to(dest)
         return
     for name, value in (("dest", dest), ("src", src)):
         if not isinstance(value, _native.ArrayBase):

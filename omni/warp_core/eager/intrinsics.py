@@ -15,7 +15,8 @@ from typing import Any
 from ..ir.ops import UPDATES
 from ..lang import semantics
 from ..lang.annotations import type_of
-from ..lang.indexed_annotation import IndexedCells
+from ..lang.array_structs.fabric_annotation import FabricCells
+from ..lang.array_structs.indexed_annotation import IndexedCells
 from ..lang.registry import intrinsic
 from ..lang.types import F32, U64, Array, FixedArray, Scalar, element
 from ..lang.values.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
@@ -71,8 +72,8 @@ def typed(x: Any) -> Any:
 
 
 def _place(name: str, array: Any, indices: tuple) -> tuple[ArrayCells, tuple]:
-    if isinstance(array, IndexedCells):
-        return array.data, array.places(indices)
+    if isinstance(array, (IndexedCells, FabricCells)):
+        return array.place(indices)
     if not isinstance(array, ArrayCells):
         raise TypeError(f"wp.{name} works on an array inside a kernel, got {type(array).__name__}")
     return array, indices

@@ -109,6 +109,10 @@ class Session:
         """The lowered form of a library function."""
         return self._instantiate(builtin, index, tuple(t for _, t, _ in m.values), m.bindings, dict(m.statics))
 
+    def library_function(self, builtin: Builtin, *types: Type) -> IrFunction:
+        """Return the first overload of a library function, for arguments of these types."""
+        return self._instantiate(builtin, 0, types).function
+
     def instance(self, cx: Context, head: Function, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function, one of the overloads of `head`, for the argument types of `m`."""
         if isinstance(f, NativeFunction):

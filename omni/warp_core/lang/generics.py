@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable
 
 from . import types
+from .array_structs.array_struct_types import fabric, fabric_name, fabric_parts, indexed, indexed_array
 from .types import Type
 
 
@@ -140,24 +141,26 @@ _BUILD: dict[str, Callable[..., Type]] = {
     "Quat": types.Quat,
     "Transform": types.Transform,
     "Array": lambda dtype, ndim=1: types.Array(dtype, ndim),
-    "Indexed": lambda dtype, ndim=1: types.indexed(types.Array(dtype, ndim)),
+    "Indexed": lambda dtype, ndim=1: indexed(types.Array(dtype, ndim)),
+    "Fabric": fabric,
     "Tile": lambda dtype, *shape: types.Tile(dtype, shape),
 }
 
 
-def _indexed_parts(t: types.Struct) -> tuple:
-    array = types.indexed_array(t)
-    return (array.dtype, array.ndim) if array else (None, None)
+def _struct_parts(t: types.Struct) -> tuple[str, tuple]:
+    array, parts = indexed_array(t), fabric_parts(t)
+    return ("Indexed", (array.dtype, array.ndim)) if array else ("Fabric", parts) if parts else ("", ())
 
 
-_PARTS: dict[type, tuple[str, Callable]] = {
-    types.Vec: ("Vec", lambda t: (t.count, t.scalar)),
-    types.Mat: ("Mat", lambda t: (t.rows, t.cols, t.scalar)),
-    types.Quat: ("Quat", lambda t: (t.scalar,)),
-    types.Transform: ("Transform", lambda t: (t.scalar,)),
-    types.Array: ("Array", lambda t: (t.dtype, t.ndim)),
-    types.Struct: ("Indexed", _indexed_parts),
-    types.Tile: ("Tile", lambda t: (t.dtype, *t.shape)),
+# The pattern of a type: its head and its parameters.
+_PARTS: dict[type, Callable[[typing.Any], tuple[str, tuple]]] = {
+    types.Vec: lambda t: ("Vec", (t.count, t.scalar)),
+    types.Mat: lambda t: ("Mat", (t.rows, t.cols, t.scalar)),
+    types.Quat: lambda t: ("Quat", (t.scalar,)),
+    types.Transform: lambda t: ("Transform", (t.scalar,)),
+    types.Array: lambda t: ("Array", (t.dtype, t.ndim)),
+    types.Struct: _struct_parts,
+    types.Tile: lambda t: ("Tile", (t.dtype, *t.shape)),
 }
 _PYTHON = {int: types.I32, float: types.F32, bool: types.BOOL}
 
@@ -233,8 +236,9 @@ def unify(pattern, t, bindings: dict[str, object]) -> bool:
         bound = t if pattern.free else bindings.setdefault(pattern.name, t)
         return bound is t or (bound == t and isinstance(t, int))
     if isinstance(pattern, Pattern):
-        head, parts_of = _PARTS.get(type(t), ("", tuple))
-        parts = parts_of(t) if head == pattern.head else ()
+        head, parts = _PARTS[type(t)](t) if type(t) in _PARTS else ("", ())
+        if head != pattern.head:
+            return False
         return len(parts) == len(pattern.params) and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts))
     return pattern is t or (pattern == t and isinstance(t, int))
 
@@ -257,6 +261,9 @@ def admits(variable: TypeVar, t) -> bool:
 
 def spell_pattern(pattern) -> str:
     """A pattern in the words of signatures."""
+    if isinstance(pattern, Pattern) and pattern.head == "Fabric":
+        dtype, ndim, is_indexed = pattern.params
+        return f"{fabric_name(ndim, is_indexed)}[{spell_pattern(dtype)}]"
     if isinstance(pattern, Pattern) and pattern.head in ("Array", "Indexed"):
         dtype, ndim = pattern.params
         head = pattern.head.lower().replace("indexed", "indexedarray")
@@ -297,9 +304,11 @@ def spell(t) -> str:
         return short if known else f"matrix(({t.rows}, {t.cols}), {spell(t.scalar)})"
     if isinstance(t, (types.Quat, types.Transform)):
         return f"{'quat' if isinstance(t, types.Quat) else 'transform'}{_SUFFIX.get(t.scalar, '')}"
-    array = types.indexed_array(t)
+    array, parts = indexed_array(t), fabric_parts(t)
     if array:
         return f"indexed{spell(array)}"
+    if parts:
+        return f"{fabric_name(*parts[1:])}[{spell(parts[0])}]"
     if isinstance(t, types.Struct):
         return t.name
     if isinstance(t, types.Tile):

@@ -263,21 +263,6 @@ class Tile(Type):
         return self.dtype.is_differentiable
 
 
-def indexed(array: Array) -> Struct:
-    """The type of an array that is seen through index arrays: see lang/indexed_annotation.py."""
-    dtype = array.dtype.name if isinstance(array.dtype, Struct) else array.dtype.key
-    fields = [("data", array), *((f"indices{d}", Array(I32)) for d in range(array.ndim))]
-    return Struct(f"indexedarray{array.ndim}d[{dtype}]", tuple(fields))  # no class can have this name
-
-
-def indexed_array(t: object) -> Array | None:
-    """The type of the array behind an indexed array, None for every other type."""
-    if isinstance(t, Struct) and t.name.startswith("indexedarray") and t.name.endswith("]"):
-        array = t.fields[0][1]
-        return array if isinstance(array, Array) else None
-    return None
-
-
 class Void(Type):
     """The type of an operation without a result."""
 

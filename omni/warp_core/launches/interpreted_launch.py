@@ -9,9 +9,10 @@ from typing import Any
 from .. import _native
 from ..devices.device import CPU, Device
 from ..devices.stream import ScopedStream
+from ..lang.array_structs.array_struct_types import indexed_array
 from ..lang.inference import check_count
 from ..lang.kernel import Kernel
-from ..lang.types import Array, indexed_array
+from ..lang.types import Array
 from ..late_bound import late
 from .block_size import block_dim_for
 from .host_copies import HostCopies

@@ -23,11 +23,12 @@ from ..compiler import Artifact
 from ..devices import cuda_capture, cuda_memory, descriptor_memory
 from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
+from ..lang.array_structs.array_struct_types import indexed_array
 from ..lang.errors import CompileError, Diagnostic, WarpDeterminismError
 from ..lang.intrinsics.native_snippet import NativeFunction
 from ..lang.kernel import Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.types import Array, Struct, indexed_array, leaves
+from ..lang.types import Array, Struct, leaves
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
 from .plans import LoadedKernel, PlanMaker, as_indexed, may_specialize, namesake

@@ -29,10 +29,11 @@ from ..compiler import Artifact, CompileRequest, compile, note_block_dim
 from ..devices.device import CPU, Device, device_of
 from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
+from ..lang.array_structs.array_struct_types import fabric_parts, indexed_array
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.registry import BLOCK_BUILTINS, SHARED_BUILTINS
-from ..lang.types import Array, Struct, Type, indexed_array, leaves
+from ..lang.types import Array, Struct, Type, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
 from ..late_bound import late
@@ -518,7 +519,13 @@ class PlanMaker:
 
 
 def namesake(value: Any, t: Struct) -> Any:
-    """NotImplemented for a value of another struct. Raise if it has the same name, by which no one could tell them."""
+    """NotImplemented for a value of another struct.
+
+    Raises:
+        TypeError: it has the same name, by which no one could tell them; or the parameter is an array of Fabric.
+    """
+    if fabric_parts(t):
+        raise TypeError(f"expected {spell(t)}, got {_describe(value)}")
     other = getattr(value, "__wc_type__", None)
     if isinstance(other, Struct) and other.name == t.name:
         theirs, ours = (", ".join(f"{n}: {spell(f)}" for n, f in s.fields) for s in (other, t))

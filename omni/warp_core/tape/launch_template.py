@@ -15,7 +15,8 @@ from ..arrays.array import array
 from ..autodiff.vjp.read_time import BEFORE
 from ..dispatch import call_site, capture
 from ..dispatch.call_site import CallSite
-from ..lang.types import Array, Struct, indexed_array
+from ..lang.array_structs.array_struct_types import indexed_array
+from ..lang.types import Array, Struct
 from ..launches import plans
 from .launch_vjp import RecordedLaunch
 from .recorder import Fill, Recorder

@@ -26,10 +26,11 @@ from ..devices.device import CPU, Device
 from ..dispatch import capture
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch
-from ..lang.indexed_annotation import IndexedCells
+from ..lang.array_structs.array_struct_types import indexed_array
+from ..lang.array_structs.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import Augmented
-from ..lang.types import Array, Struct, Type, indexed_array
+from ..lang.types import Array, Struct, Type
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.analysis.alias import identified_object, is_made_by, may_alias
+from ...ir.analysis.alias import identified_object, is_made_by, may_alias, underlying_object
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import OPS
+from ...lang.array_structs.array_struct_types import is_fabric_piece
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Tile, Type
 from ...passes.barriers import uniform_facts
@@ -24,8 +25,11 @@ _REPEATED_INSIDE = ("if", "tile_map", "tile_reduce")
 
 def _check_source(op: Operation) -> None:
     """Refuse memory that the adjoint could not find again."""
-    if is_made_by(op.args[0], "load"):
-        raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
+    if not is_made_by(op.args[0], "load"):
+        return
+    if is_fabric_piece(underlying_object(op.args[0]).type):
+        raise NotDifferentiable("arrays of Fabric have no gradient: pass a copy, x.contiguous()", op)
+    raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
 
 
 @dataclass

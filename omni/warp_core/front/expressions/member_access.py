@@ -13,6 +13,7 @@ from typing import Any
 
 from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Value
+from ...lang.array_structs.array_struct_types import fabric_parts
 from ...lang.errors import nearest
 from ...lang.generics import spell
 from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Tile, Transform, Type, Vec
@@ -35,7 +36,7 @@ from ..values import (
     UntypedLiteral,
     spell_front,
 )
-from .array_indexing import array_type, extent, locate, size_of
+from .array_indexing import array_type, extent, locate, shape_of, size_of
 from .local_arrays import refuse_escape
 from .slicing import section
 
@@ -164,7 +165,7 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     t = array_type(array.type)
     assert t is not None
     if node.attr == "shape":
-        return TupleValue([extent(cx, array, i, node) for i in range(t.ndim)])
+        return TupleValue(shape_of(cx, array, node))
     if node.attr == "size":
         return size_of(cx, array, node)
     if node.attr == "ndim":
@@ -368,7 +369,8 @@ def element(cx: Context, base: Value | ElementRef, node: ast.Subscript) -> Value
     slices = [n for n in nodes if isinstance(n, ast.Slice)]
     if slices and array.type is not t:
         help = "slice it before the launch, or use indices"
-        raise cx.error("unsupported", "an indexed array cannot be sliced in a kernel", slices[0], help=help)
+        shown = "an array of Fabric" if fabric_parts(array.type) else "an indexed array"
+        raise cx.error("unsupported", f"{shown} cannot be sliced in a kernel", slices[0], help=help)
     if slices:
         parts = [
             n if isinstance(n, ast.Slice) else array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Value
-from ...lang.types import Array, Struct, Type, indexed_array, leaves
+from ...lang.array_structs.array_struct_types import indexed_array
+from ...lang.types import Array, Struct, Type, leaves
 
 
 def has_adjoint(t: Type) -> bool:

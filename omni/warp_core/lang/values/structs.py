@@ -9,13 +9,15 @@ from __future__ import annotations
 import inspect
 import struct as binary
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from .. import semantics
 from ..annotations import evaluate
+from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array
 from ..inference import annotations_of
-from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
+from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, leaves
 from .scalars import SCALAR_CLASSES, component
 from .type_registry import python_type, register, wc_type
 from .value_classes import from_leaves, to_leaves
@@ -225,6 +227,9 @@ def spell(t: Type) -> str:
     array = indexed_array(t)
     if array is not None:
         return f"{array.ndim}-d indexed array of {spell(array.dtype)}"
+    parts = fabric_parts(t)
+    if parts is not None:
+        return f"{fabric_name(*parts[1:])} of {spell(parts[0])}"
     return t.name if isinstance(t, Struct) else python_type(t).__name__
 
 
@@ -345,18 +350,23 @@ def _made(cls: type) -> Any:
                 f"field {name!r} of struct {cls.__name__}: local arrays live in kernels only; "
                 "use a vector, wp.types.vector(length, dtype)"
             )
-    t = Struct(cls.__name__, tuple(fields))
     kept = {k: v for k, v in vars(cls).items() if k not in _NOT_COPIED}
-    body = kept | {
+    kept["__annotations__"] = dict(inspect.get_annotations(cls))
+    made = class_of(Struct(cls.__name__, tuple(fields)), kept)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def class_of(t: Struct, members: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """Make the Python class of a struct type, with these members beside its fields."""
+    body = {
+        **members,
         "__slots__": (),
-        "__annotations__": dict(inspect.get_annotations(cls)),
         "__wc_type__": t,
-        "_defaults": {name: kept[name] for name in t.index if name in kept},
-        "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in fields),
+        "_defaults": {name: members[name] for name in t.index if name in members},
+        "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in t.fields),
         "_packer": binary.Struct(_format(t)),
         "_encoded": _encoders(t),
     }
     body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
-    made = StructType(cls.__name__, (StructValue,), body)
-    made.__qualname__ = cls.__qualname__
-    return register(t, made)
+    return register(t, StructType(t.name, (StructValue,), body))

@@ -1,7 +1,7 @@
 """Arrays seen through index arrays: how they are written in annotations, and what they are to interpreted kernels.
 
-In kernels an indexed array is a struct (`types.indexed`). It has the array, and for each dimension an int32 array with
-the places of the elements. A null array stands for a dimension that is used as it is.
+In kernels an indexed array is a struct (array_struct_types.py). It has the array, and for each dimension an int32 array
+with the places of the elements. A null array stands for a dimension that is used as it is.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from .arrays import Annotation, array_type
-from .generics import Pattern
-from .types import Array, Struct, Type, indexed, indexed_array
-from .values.scalars import int32
-from .values.type_registry import python_type, register_maker
+from ..arrays import Annotation, array_type
+from ..generics import Pattern
+from ..types import Array, Struct, Type
+from ..values.scalars import int32
+from ..values.structs import class_of
+from ..values.type_registry import python_type, register_maker
+from .array_struct_types import fabric_parts, indexed, indexed_array, is_fabric_piece
+from .fabric_annotation import FabricCells
 
 __all__ = ["IndexedAnnotation"]
 
@@ -101,6 +104,10 @@ class IndexedCells:
             raise IndexError(f"{len(keys)} indices into an indexed array of {len(self.indices)} dimensions")
         return tuple(i[k] if i else k for i, k in zip(self.indices, keys))
 
+    def place(self, indices: tuple) -> tuple[Any, tuple]:
+        """The array that an element is in, and its indices there."""
+        return self.data, self.places(indices)
+
     def address(self, indices: tuple) -> int:
         """Address of the element, or of the first element of the row, at `indices`."""
         return self.data.address(self.places(indices))
@@ -118,9 +125,12 @@ class IndexedCells:
 
 
 def _make(t: Struct) -> Any:
-    if indexed_array(t) is None:
+    if is_fabric_piece(t):
+        return class_of(t)
+    cells = IndexedCells if indexed_array(t) else FabricCells if fabric_parts(t) else None
+    if cells is None:
         raise TypeError(f"struct {t.name} has no Python class")
-    return type(t.name, (IndexedCells,), {"__slots__": (), "__wc_type__": t})
+    return type(t.name, (cells,), {"__slots__": (), "__wc_type__": t})
 
 
 register_maker(Struct, _make)

@@ -1,0 +1,1 @@
+"""Structs that kernels index like arrays: indexed arrays and arrays of Fabric."""
