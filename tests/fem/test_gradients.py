@@ -9,7 +9,7 @@ import omni.warp_core as wp
 import omni.warp_core.fem as fem
 
 F = wp.float64
-POINTS = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.4, 0.6]], dtype=float)
+POINTS = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.4, 0.7]], dtype=float)
 TRIANGLES = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
 WEIGHTS = wp.array(np.random.default_rng(0).normal(size=5), dtype=F)
 
@@ -36,6 +36,19 @@ def flux(s: fem.Sample, domain: fem.Domain, u: fem.Field, k: wp.array(dtype=F)):
 
 
 @fem.integrand
+def kinks(s: fem.Sample, domain: fem.Domain, u: fem.Field, k: wp.array(dtype=F)):
+    beyond = k[fem.to_outer_cell(domain, s).element_index]
+    return beyond * wp.length_sq(fem.grad_jump(u, s)) + fem.average(u, s) * fem.measure_ratio(domain, s)
+
+
+@fem.integrand
+def kinked(s: fem.Sample, domain: fem.Domain, u: fem.Field, v: fem.Field, k: wp.array(dtype=F)):
+    n = fem.normal(domain, s)
+    both = wp.dot(fem.grad_jump(u, s), n) * wp.dot(fem.grad_outer(v, s), n) + fem.outer(u, s) * fem.average(v, s)
+    return k[fem.to_inner_cell(domain, s).element_index] * both
+
+
+@fem.integrand
 def slope(s: fem.Sample, u: fem.Field, k: wp.array(dtype=F)):
     return k[0] * wp.length(fem.grad(u, s)) + u(s)
 
@@ -56,6 +69,21 @@ def of_matrix(u, space, values, out):
 
 def of_sides(u, space, values, out):
     fem.integrate(flux, domain=fem.BoundarySides(space.geometry), fields={"u": u}, values=values, output=out)
+
+
+def of_all_sides(u, space, values, out):
+    fem.integrate(kinks, domain=fem.Sides(space.geometry), fields={"u": u}, values=values, output=out)
+
+
+def of_side_residual(u, space, values, out):
+    test = fem.make_test(space, domain=fem.Sides(space.geometry))
+    wp.utils.array_inner(fem.integrate(kinked, fields={"u": u, "v": test}, values=values), WEIGHTS, out)
+
+
+def of_side_matrix(u, space, values, out):
+    sides = fem.Sides(space.geometry)
+    fields = {"u": fem.make_trial(space, domain=sides), "v": fem.make_test(space, domain=sides)}
+    wp.utils.array_inner(fem.integrate(kinked, fields=fields, values=values) @ u.dof_values, WEIGHTS, out)
 
 
 def of_interpolation(u, space, values, out):
@@ -117,8 +145,11 @@ def differences(function, given, which):
 GIVEN = (np.random.default_rng(1).normal(size=5), np.random.default_rng(2).uniform(1.0, 2.0, size=4), POINTS)
 
 
+ON_SIDES = [of_sides, of_all_sides, of_side_residual, of_side_matrix]
+
+
 @pytest.mark.parametrize(
-    "function", [of_energy, of_residual, of_matrix, of_sides, of_interpolation, of_projected_system]
+    "function", [of_energy, of_residual, of_matrix, *ON_SIDES, of_interpolation, of_projected_system]
 )
 def test_gradients_are_those_of_differences(function):
     found = evaluated(function, GIVEN, records=True)
@@ -126,7 +157,7 @@ def test_gradients_are_those_of_differences(function):
         np.testing.assert_allclose(found[which], differences(function, GIVEN, which), atol=2e-8, rtol=1e-7)
 
 
-@pytest.mark.parametrize("function", [of_energy, of_residual, of_sides])
+@pytest.mark.parametrize("function", [of_energy, of_residual, *ON_SIDES])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_one_gradient_is_enough(function, which):
     """Results have a gradient if anything they depend on has one, also the vertices alone."""

@@ -26,14 +26,26 @@ if TYPE_CHECKING:
     from .domains.quadratures import Quadrature as Quadrature
     from .domains.quadratures import RegularQuadrature as RegularQuadrature
     from .field_operators import D as D
+    from .field_operators import average as average
     from .field_operators import curl as curl
     from .field_operators import deformation_gradient as deformation_gradient
+    from .field_operators import degree as degree
     from .field_operators import div as div
+    from .field_operators import div_outer as div_outer
+    from .field_operators import element_index as element_index
     from .field_operators import grad as grad
+    from .field_operators import grad_average as grad_average
+    from .field_operators import grad_jump as grad_jump
+    from .field_operators import grad_outer as grad_outer
     from .field_operators import inner as inner
+    from .field_operators import jump as jump
     from .field_operators import measure as measure
+    from .field_operators import measure_ratio as measure_ratio
     from .field_operators import normal as normal
+    from .field_operators import outer as outer
     from .field_operators import position as position
+    from .field_operators import to_inner_cell as to_inner_cell
+    from .field_operators import to_outer_cell as to_outer_cell
     from .geometries.cell_geometry import Geometry as Geometry
     from .geometries.grid_geometry import Grid2D as Grid2D
     from .geometries.grid_geometry import Grid3D as Grid3D
@@ -68,7 +80,8 @@ _HOMES = {
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells GeometryDomain Sides Subdomain",
-    "field_operators": "D curl deformation_gradient div grad inner measure normal position",
+    "field_operators": """D average curl deformation_gradient degree div div_outer element_index grad grad_average
+        grad_jump grad_outer inner jump measure measure_ratio normal outer position to_inner_cell to_outer_cell""",
     "spaces.fields": "DiscreteField FieldLike make_discrete_field make_test make_trial",
     "geometries.grid_geometry": "Grid2D Grid3D",
     "integrands": "Domain Field Integrand Sample integrand",

@@ -58,7 +58,7 @@ def node_places(basis: BasisSpace, domain: GeometryDomain) -> Places:
     """The integrals of each node among those of elements: node of a cell x element."""
 
     def find() -> Places:
-        nodes = basis.cell_nodes[domain.element_cells].T
+        nodes = domain.element_nodes(basis.cell_nodes).T
         starts = np.searchsorted(np.sort(nodes.ravel()), np.arange(basis.node_count() + 1))
         return Places(*(_device_array(a, domain) for a in (by_node(nodes), starts)))
 
@@ -140,7 +140,7 @@ def _triplet_places(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain)
     """Rows and columns of the integrals: element x test node x trial node."""
 
     def find() -> tuple[array, array]:
-        rows, columns = (basis.cell_nodes[domain.element_cells] for basis in (test, trial))
+        rows, columns = (domain.element_nodes(basis.cell_nodes) for basis in (test, trial))
         shape = len(rows), rows.shape[1], columns.shape[1]
         every = np.broadcast_to(rows[:, :, None], shape), np.broadcast_to(columns[:, None], shape)
         return _device_array(every[0].ravel(), domain), _device_array(every[1].ravel(), domain)

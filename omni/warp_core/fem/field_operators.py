@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..lang.values.struct_operators import StructOperator
 
 __all__ = [
-    *("D", "curl", "deformation_gradient", "div", "grad", "inner"),
-    *("measure", "normal", "position"),
+    *("D", "average", "curl", "deformation_gradient", "degree", "div", "div_outer", "element_index", "grad"),
+    *("grad_average", "grad_jump", "grad_outer", "inner", "jump", "measure", "measure_ratio", "normal", "outer"),
+    *("position", "to_inner_cell", "to_outer_cell"),
 ]
 
 grad = StructOperator(
@@ -27,12 +28,58 @@ grad = StructOperator(
 div = StructOperator("div", "fem.div(u, s)", "The divergence of a field of vectors.")
 curl = StructOperator("curl", "fem.curl(u, s)", "The curl of a field of vectors of three components.")
 D = StructOperator("D", "fem.D(u, s)", "The symmetric part of the gradient of a field of vectors.")
-inner = StructOperator("call", "fem.inner(u, s)", "The value of a field in the first cell of a side: `u(s)`.")
+inner = StructOperator(
+    "call",
+    "fem.inner(u, s)",
+    "The value of a field in the first cell of a side, which its normal leads out of: `u(s)`.",
+)
+outer = StructOperator(
+    "outer", "fem.outer(u, s)", "The value in the second cell of a side; in the first one on boundaries, and in cells."
+)
+grad_outer = StructOperator("grad_outer", "fem.grad_outer(u, s)", "The gradient where `fem.outer` takes the value.")
+div_outer = StructOperator("div_outer", "fem.div_outer(u, s)", "The divergence where `fem.outer` takes the value.")
+jump = StructOperator(
+    "jump",
+    "fem.jump(u, s)",
+    """`fem.inner(u, s) - fem.outer(u, s)`: how much a field falls along the normal of a side; 0 on boundaries.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def penalty(s: fem.Sample, domain: fem.Domain, u: fem.Field, v: fem.Field):
+    ...     return fem.measure_ratio(domain, s) * fem.jump(u, s) * fem.jump(v, s)
+    """,
+)
+average = StructOperator("average", "fem.average(u, s)", "The middle of the values in both cells of a side.")
+grad_jump = StructOperator("grad_jump", "fem.grad_jump(u, s)", "`fem.grad(u, s) - fem.grad_outer(u, s)`.")
+grad_average = StructOperator("grad_average", "fem.grad_average(u, s)", "The middle of the gradients in both cells.")
+degree = StructOperator("degree", "fem.degree(u)", "The degree of the polynomials of a field.")
 position = StructOperator("position", "fem.position(domain, s)", "The position of a sample: `domain(s)`.")
 normal = StructOperator(
     "normal", "fem.normal(domain, s)", "The outward normal of a side, or the normal of a surface, of length 1."
 )
 measure = StructOperator("measure", "fem.measure(domain, s)", "The size that the weights of a sample are parts of.")
+measure_ratio = StructOperator(
+    "measure_ratio",
+    "fem.measure_ratio(domain, s)",
+    "The size of a side by the size of its cells, the larger ratio of the two; 1 in cells.",
+)
+element_index = StructOperator(
+    "element_index", "fem.element_index(domain, i)", "The number in the geometry of element `i` of a domain."
+)
+to_inner_cell = StructOperator(
+    "to_inner_cell",
+    "fem.to_inner_cell(domain, s)",
+    """The sample in the first cell of a side, for discrete fields and positions there.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def slope_inside(s: fem.Sample, domain: fem.Domain, u: fem.Field):
+    ...     return fem.grad(u, fem.to_inner_cell(domain, s))[0]
+    """,
+)
+to_outer_cell = StructOperator(
+    "to_outer_cell", "fem.to_outer_cell(domain, s)", "The sample in the second cell of a side; see `fem.to_inner_cell`."
+)
 deformation_gradient = StructOperator(
     "deformation_gradient",
     "fem.deformation_gradient(domain, s)",

@@ -36,7 +36,7 @@ def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> 
 
 @kept
 def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, components: int) -> Kernel:
-    """The kernel that integrates over each element for each test function: node of a cell x element x component."""
+    """The kernel that integrates over each element for each test function: node x element x component."""
 
     @kernel
     def integrate_tests(domain: Any, points: int, test: Any, rest: Any, out: array3d(dtype=Any)):
@@ -67,11 +67,13 @@ def matrix_kernel(
         number: The type of sums.
         rows: Components of the test field.
         columns: Components of the trial field.
-        trials: Trial nodes of a cell.
+        trials: Trial nodes of an element.
     """
 
     @kernel
-    def integrate_pairs(domain: Any, points: int, test: Any, trial: Any, rest: Any, out: array3d(dtype=Any)):
+    def integrate_pairs(
+        domain: Any, points: int, tests: int, test: Any, trial: Any, rest: Any, out: array3d(dtype=Any)
+    ):
         i, element = tid()
         sums = zeros(trials * rows * columns, dtype=number)
         for q in range(points):
@@ -88,7 +90,7 @@ def matrix_kernel(
         for j in range(trials):
             for r in range(rows):
                 for c in range(columns):
-                    at = (element * test.values.shape[1] + i) * trials + j
+                    at = (element * tests + i) * trials + j
                     out[at, r, c] = out.dtype(sums[(j * rows + r) * columns + c])
 
     return integrate_pairs

@@ -183,12 +183,12 @@ def _have_gradients(inputs: Sequence[Any]) -> bool:
 
 
 def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
-    """The integrals over each element: node of a cell x element x component."""
+    """The integrals over each element: node x element x component."""
     space, domain = given.test.space, points.domain
     where, rows = domain.geometry.device, space.component_count
-    shape = (space.basis.shape.count, domain.element_count(), rows)
+    shape = (domain.node_count(space.basis.shape.count), domain.element_count(), rows)
     inner = points.cell_points
-    inputs = [points.record(), len(points.weights), space.record(inner), given.record(inner)]
+    inputs = [points.record(), len(points.weights), space.record(inner, domain.is_sides), given.record(inner)]
     out = empty(shape, dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = vector_kernel(given.integrand, given.picks, number, rows)
     given.run(kernel, shape[:2], inputs, [out], _WANTED)
@@ -198,12 +198,13 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
 def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
     """The integrals over each element: a block for each element, test node and trial node."""
     test, trial, domain = given.test.space, given.trial.space, points.domain
-    nodes = test.basis.shape.count, trial.basis.shape.count
+    nodes = [domain.node_count(space.basis.shape.count) for space in (test, trial)]
     block = test.component_count, trial.component_count
     count = nodes[0] * nodes[1] * domain.element_count()
     where = domain.geometry.device
     inner = points.cell_points
-    inputs = [points.record(), len(points.weights), test.record(inner), trial.record(inner), given.record(inner)]
+    spaces = [space.record(inner, domain.is_sides) for space in (test, trial)]
+    inputs = [points.record(), len(points.weights), nodes[0], *spaces, given.record(inner)]
     out = empty((count, *block), dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
     given.run(kernel, (nodes[0], domain.element_count()), inputs, [out], _WANTED)

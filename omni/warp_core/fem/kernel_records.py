@@ -39,6 +39,8 @@ def scalar_class(scalar: Scalar) -> Any:
     return SCALAR_CLASSES[scalar]
 
 
+NO_POINT = -1  # the `qp_index` of samples that are no points of a quadrature
+
 _made: dict[Any, Any] = {}
 
 
@@ -81,6 +83,7 @@ def record(
     return made
 
 
+_OF_A_CELL = "it is a sample in a cell; take the sample of the integrand, which is on a side: fem.outer(v, s)"
 _SAMPLE_IS_GIVEN = "a sample is a point where the form is evaluated; interpolate at the points of another quadrature"
 
 
@@ -93,14 +96,37 @@ def with_dofs(s: Any, test: Any, trial: Any):
     )
 
 
-@cache
-def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """The type of samples. `cell` and `row` are where tables have the point, `measure` is the size of which the weight
-    is a part. `inverse` is the inverse of the derivative of positions by coordinates.
-    """
+@func
+def side_with_dofs(s: Any, test: Any, trial: Any):
+    """The sample of a side for a test node and a trial node, with their components."""
+    return type(s)(
+        *(s.element_index, s.element_coords, s.qp_index, s.qp_weight, test, trial),
+        *(s.cell, s.row, s.measure, s.inverse, s.other),
+    )
+
+
+@func
+def itself(s: Any):
+    """The sample itself: a sample in a cell is in no other cell."""
+    return s
+
+
+@func
+def passed(s: Any, value: Any):
+    """A value that samples on sides have."""
+    return value
+
+
+@func
+def other_of(s: Any):
+    """The same point in the other cell of a side; in the same cell where there is no other."""
+    return s.other
+
+
+def _sample_fields(scalar: Scalar, cell_dimension: int, dimension: int) -> dict[str, Any]:
     number = scalar_class(scalar)
     pair = python_type(Vec(2, int32.__wc_type__))
-    fields = {
+    return {
         "element_index": int32,
         "element_coords": vector_type(3, scalar),
         "qp_index": int32,
@@ -112,12 +138,33 @@ def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
         "measure": number,
         "inverse": matrix_type(cell_dimension, dimension, scalar),
     }
-    return record(f"Sample{cell_dimension}in{dimension}", fields, {"with_dofs": with_dofs}, read_only=_SAMPLE_IS_GIVEN)
+
+
+@cache
+def sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """The type of samples. `cell` and `row` are where tables have the point, `measure` is the size of which the weight
+    is a part. `inverse` is the inverse of the derivative of positions by coordinates.
+    """
+    fields = _sample_fields(scalar, cell_dimension, dimension)
+    supplies = {"with_dofs": with_dofs, "in_other_cell": itself}
+    name = f"Sample{cell_dimension}in{dimension}"
+    return record(name, fields, supplies, {"on_side": _OF_A_CELL}, read_only=_SAMPLE_IS_GIVEN)
+
+
+@cache
+def side_sample_record(scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """The type of samples on sides: in the first cell of the side. `other` is the sample in the other cell."""
+    fields = _sample_fields(scalar, cell_dimension, dimension)
+    fields["other"] = sample_record(scalar, cell_dimension, dimension)
+    supplies = {"with_dofs": side_with_dofs, "in_other_cell": other_of, "on_side": passed}
+    return record(f"SideSample{cell_dimension}in{dimension}", fields, supplies, read_only=_SAMPLE_IS_GIVEN)
 
 
 # Operators between the kernels of a form and its records; programs do not see them.
 sample_at = StructOperator("sample")  # (domain, element, point) -> the sample
 basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test or trial field there
 with_dofs_of = StructOperator("with_dofs")  # (sample, test, trial) -> the sample for two degrees of freedom
+in_other_cell = StructOperator("in_other_cell")  # (sample) -> the same point in the other cell of a side
+on_side = StructOperator("on_side", "on_side(s, x)")  # (sample, value) -> the value; refused for samples in cells
 position_at = StructOperator("position_at")  # (geometry, cell, row, coordinates) -> the position
 jacobian_at = StructOperator("jacobian_at")  # (geometry, cell, row) -> the derivative of positions by coordinates

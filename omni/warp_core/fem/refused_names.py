@@ -4,13 +4,13 @@ from __future__ import annotations
 
 # What programs can write in place of some names -> the names.
 _INSTEAD = {
-    "integrate over the sides of a continuous space, or take one value of a side with fem.inner(u, s)": """
-        average grad_average grad_jump jump outer grad_outer div_outer to_cell_side to_inner_cell to_outer_cell""",
+    "take a sample of fem.Sides(geometry), and fem.to_inner_cell(domain, s) in place of a sample in a cell": """
+        to_cell_side""",
     "interpolate at the points of a fem.Quadrature, which belong to known elements": """
         lookup partition_lookup element_closest_point element_coordinates make_free_sample OUTSIDE
         PicQuadrature ExplicitQuadrature PointBasisSpace""",
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
-        at_node cells degree element_index element_partition_index environment_index measure_ratio node_count node_index
+        at_node cells element_partition_index environment_index node_count node_index
         node_inner_weight node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index
         scalar_type""",
     "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """

@@ -10,13 +10,25 @@ with `sample_in_cell`.
 from functools import cache
 from typing import Any
 
-from ... import abs, cross, determinant, inverse, length, normalize, sqrt, transpose, vec2i
+from ... import abs, cross, determinant, inverse, length, min, normalize, sqrt, transpose, vec2i
 from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
-from ..kernel_records import SAMPLE, jacobian_at, position_at, record, sample_record, scalar_class, vector_type
+from ..kernel_records import (
+    NO_POINT,
+    SAMPLE,
+    in_other_cell,
+    jacobian_at,
+    on_side,
+    position_at,
+    record,
+    sample_record,
+    scalar_class,
+    side_sample_record,
+    vector_type,
+)
 
 
 @func
@@ -47,7 +59,28 @@ def normal_of_surface(domain: Any, s: SAMPLE):
 @func
 def normal_of_side(domain: Any, s: SAMPLE):
     """The outward normal of a side."""
-    return normalize(transpose(s.inverse) * domain.normals[s.row])
+    return normalize(transpose(s.inverse) * domain.normals[on_side(s, s.row)])
+
+
+@func
+def no_ratio(domain: Any, s: SAMPLE):
+    """The size of a cell by its own size."""
+    return type(s.measure)(1.0)
+
+
+@func
+def index_of_element(domain: Any, element: int):
+    """The number in the geometry of an element of the domain."""
+    index = element
+    if domain.elements.shape[0] > 0:
+        index = domain.elements[element]
+    return index
+
+
+@func
+def cell_of(domain: Any, s: SAMPLE):
+    """The sample itself, which is in a cell."""
+    return s
 
 
 @func
@@ -101,6 +134,7 @@ def _common(geometry: Any, scalar: Scalar) -> dict[str, Any]:
 
 _SUPPLIES = {
     CALL: position_of,
+    "element_index": index_of_element,
     "position": position_of,
     "deformation_gradient": jacobian_of,
     "measure": measure_of,
@@ -117,9 +151,7 @@ def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
 
     @func
     def sample(domain: Any, element: int, point: int):
-        index = element
-        if domain.elements.shape[0] > 0:
-            index = domain.elements[element]
+        index = index_of_element(domain, element)
         j = jacobian_at(domain.geometry, index, point)
         number = element * domain.weights.shape[0] + point
         return made(
@@ -127,7 +159,8 @@ def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
             *(index, point, domain.volume * size_of(j), inverse_of(j)),
         )
 
-    supplies, refuses = _SUPPLIES | {"sample": sample}, {}
+    supplies, refuses = _SUPPLIES | {"sample": sample, "measure_ratio": no_ratio}, {}
+    supplies |= {"to_inner_cell": cell_of, "to_outer_cell": cell_of}
     if is_surface:
         supplies["normal"] = normal_of_surface
     else:
@@ -139,26 +172,56 @@ def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
 @cache
 def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
     """What kernels need to sample sides of a geometry, whose record is of the class `geometry`."""
-    made = sample_record(scalar, cell_dimension, dimension)
+    made, in_cell = (r(scalar, cell_dimension, dimension) for r in (side_sample_record, sample_record))
     inverse_of = inverse_of_surface if cell_dimension < dimension else inverse_of_square
     size_of = area_of_face if cell_dimension == 3 else length_of_edge
+    size_of_cell = size_of_surface if cell_dimension < dimension else size_of_square
+
+    @func
+    def cell_measure(domain: Any, s: Any):
+        return domain.cell_volume * size_of_cell(jacobian_at(domain.geometry, s.cell, s.row))
+
+    @func
+    def ratio(domain: Any, s: SAMPLE):
+        return on_side(s, s.measure) / min(cell_measure(domain, s), cell_measure(domain, in_other_cell(s)))
+
+    @func
+    def in_a_cell(domain: Any, s: Any):
+        coords, measure = domain.cell_coords[s.row], cell_measure(domain, s)
+        return in_cell(
+            *(s.cell, coords, NO_POINT, type(measure)(0.0), s.test_dof, s.trial_dof),
+            *(s.cell, s.row, measure, s.inverse),
+        )
+
+    @func
+    def inner_cell(domain: Any, s: SAMPLE):
+        return in_a_cell(domain, s)
+
+    @func
+    def outer_cell(domain: Any, s: SAMPLE):
+        return in_a_cell(domain, in_other_cell(s))
 
     @func
     def sample(domain: Any, element: int, point: int):
-        index, cell = element, domain.cells[element]
-        if domain.elements.shape[0] > 0:
-            index = domain.elements[element]
-        row = domain.facets[element] * domain.weights.shape[0] + point
-        j = jacobian_at(domain.geometry, cell, row)
-        number = element * domain.weights.shape[0] + point
+        index, cell, other_cell = index_of_element(domain, element), domain.cells[element], domain.other_cells[element]
+        count, weight = domain.weights.shape[0], domain.weights[point]
+        row, other_row = domain.ways[element] * count + point, domain.other_ways[element] * count + point
+        j, other_j = jacobian_at(domain.geometry, cell, row), jacobian_at(domain.geometry, other_cell, other_row)
+        number = element * count + point
         size = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
+        other = in_cell(
+            *(other_cell, domain.cell_coords[other_row], number, weight, vec2i(), vec2i()),
+            *(other_cell, other_row, size, inverse_of(other_j)),
+        )
         return made(
-            *(index, domain.coords[point], number, domain.weights[point], vec2i(), vec2i()),
-            *(cell, row, size, inverse_of(j)),
+            *(index, domain.coords[point], number, weight, vec2i(), vec2i()),
+            *(cell, row, size, inverse_of(j), other),
         )
 
     axes = array(dtype=vector_type(cell_dimension, scalar))
-    tables = {"cells": array(dtype=int32), "facets": array(dtype=int32)}  # of each element
+    tables = dict.fromkeys(("cells", "ways", "other_cells", "other_ways"), array(dtype=int32))  # of each element
     tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
-    supplies = _SUPPLIES | {"sample": sample, "normal": normal_of_side}
+    tables["cell_volume"] = scalar_class(scalar)  # of the reference cell
+    supplies = _SUPPLIES | {"sample": sample, "normal": normal_of_side, "measure_ratio": ratio}
+    supplies |= {"to_inner_cell": inner_cell, "to_outer_cell": outer_cell}
     return record(f"SidesOf{geometry.__name__}", _common(geometry, scalar) | tables, supplies)

@@ -90,6 +90,14 @@ class GeometryDomain:
         """Which side of its cell each element is; 0 for cells."""
         return np.zeros(self.element_count(), dtype=np.int32)
 
+    def node_count(self, of_cell: int) -> int:
+        """How many nodes an element has, of cells that have so many: those of two cells, if sides are between them."""
+        return of_cell
+
+    def element_nodes(self, cell_nodes: np.ndarray) -> np.ndarray:
+        """The nodes of each element, of those of cells."""
+        return cell_nodes[self.element_cells]
+
     @cached_property
     def kernel_elements(self) -> array:
         """The elements as kernels read them; empty where they are all."""
@@ -166,13 +174,43 @@ class Sides(GeometryDomain):
         return table if self.element_indices is None else table[self.element_indices]
 
     @cached_property
-    def _kernel_tables(self) -> tuple[array, array]:
-        tables = self.element_cells, self.element_facets
-        return tuple(array(t, dtype=int32, device=self.geometry.device) for t in tables)  # type: ignore[return-value]
+    def has_others(self) -> bool:
+        """True if some of the elements are between two cells."""
+        return bool((self._of_elements(self.geometry.sides.others) >= 0).any())
+
+    @cached_property
+    def _other_tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """The other cell of each element, and how it lies there. Where there is none, it is the first cell."""
+        if not self.has_others:
+            return self.element_cells, self.element_facets
+        others, ways = (self._of_elements(t) for t in (self.geometry.sides.others, self.geometry.other_ways[1]))
+        found = others >= 0
+        ways = np.where(found, ways + len(self.geometry.cell.facets), self.element_facets)
+        return np.where(found, others, self.element_cells), ways
+
+    def node_count(self, of_cell: int) -> int:
+        """How many nodes an element has, of cells that have so many."""
+        return 2 * of_cell if self.has_others else of_cell
+
+    def element_nodes(self, cell_nodes: np.ndarray) -> np.ndarray:
+        """The nodes of each element, of those of cells: those of the first cell, then those of the other one."""
+        nodes = cell_nodes[self.element_cells]
+        return np.hstack([nodes, cell_nodes[self._other_tables[0]]]) if self.has_others else nodes
+
+    @cached_property
+    def _kernel_tables(self) -> dict[str, array]:
+        names = "cells", "ways", "other_cells", "other_ways"
+        tables = self.element_cells, self.element_facets, *self._other_tables
+        return {n: array(t, dtype=int32, device=self.geometry.device) for n, t in zip(names, tables)}
 
     def cell_points(self, points: np.ndarray) -> np.ndarray:
-        """Points of sides as points of cells."""
-        return np.concatenate([f.origin + points @ f.tangents for f in self.geometry.cell.facets])
+        """Points of sides as points of cells: for each side of a cell, then for each way to lie in another cell."""
+        cell = self.geometry.cell
+        ways = [(f.origin, f.tangents) for f in cell.facets]
+        if self.has_others:
+            ends = cell.vertices[self.geometry.other_ways[0]]
+            ways += [(way[0], way[1:] - way[0]) for way in ends]
+        return np.concatenate([origin + points @ tangents for origin, tangents in ways])
 
     def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
         """What kernels need of the sides."""
@@ -181,9 +219,8 @@ class Sides(GeometryDomain):
         columns = zip(*((f.tangents[0], f.tangents[-1], f.normal) for f in facets))
         tables = [np.repeat(np.array(column), len(points), axis=0) for column in columns]
         made = [array(t, dtype=kind_of_axis, device=g.device) for t in tables]
-        cells, numbers = self._kernel_tables
         axes = {"first_axes": made[0], "last_axes": made[1], "normals": made[2]}
-        return self._kind(sides_record, common)(**common, cells=cells, facets=numbers, **axes)
+        return self._kind(sides_record, common)(**common, **self._kernel_tables, **axes, cell_volume=g.cell.volume)
 
 
 class BoundarySides(Sides):

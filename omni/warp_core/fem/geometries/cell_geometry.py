@@ -109,6 +109,22 @@ class Geometry:
         others = np.where(counts > 1, cells[last], -1)
         return SideTable(cells[first].astype(np.int32), facets[first].astype(np.int32), others.astype(np.int32))
 
+    @cached_property
+    def other_ways(self) -> tuple[np.ndarray, np.ndarray]:
+        """How sides lie in their other cells, so that points of a side are the same in both cells. Each way is the
+        vertices of a cell where the origin and the axes of the side lead, and each side has the number of one; 0 where
+        there is no other cell.
+        """
+        sides, numbers = self.sides, np.zeros(self.side_count(), dtype=np.int32)
+        inner = np.flatnonzero(~sides.is_boundary)
+        corners = np.array([f.vertices[: self.cell_dimension] for f in self.cell.facets])
+        shared = np.take_along_axis(self.cell_vertices[sides.cells[inner]], corners[sides.facets[inner]], axis=1)
+        in_other = self.cell_vertices[sides.others[inner]]
+        found = (in_other[:, None, :] == shared[:, :, None]).argmax(axis=2)
+        ways, which = np.unique(found, axis=0, return_inverse=True)
+        numbers[inner] = which.ravel()
+        return ways, numbers
+
     def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int] | None:
         """The nodes of cells in the order of a lattice with so many steps in a cell, and how many there are; None for
         geometries without lattices.

@@ -1,14 +1,14 @@
-"""Records of fields in kernels: discrete fields, test and trial fields, and the bases that these are taken from.
+"""Records of discrete fields in kernels, and the operators that all fields have.
 
 Gradients of shape functions by coordinates become gradients by position with the inverse derivative that the sample
-carries. Start with `field_record`.
+carries. Start with `field_record`; basis_records.py has test and trial fields.
 """
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined"
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import outer, trace, transpose
 from ...arrays.array import array
@@ -17,8 +17,9 @@ from ...lang.types import Mat, Scalar, Type, Vec
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
-from ..field_operators import grad
-from ..kernel_records import SAMPLE, matrix_type, record, scalar_class, vector_type
+from ..field_operators import grad, grad_outer
+from ..field_operators import outer as value_outside
+from ..kernel_records import SAMPLE, in_other_cell, record, scalar_class, vector_type
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
 
@@ -50,19 +51,55 @@ def gradient_of_vectors(u: Any, s: SAMPLE):
     return found * s.inverse
 
 
-# -- test and trial fields ------------------------------------------------------------------------------------------
+@func
+def other_value(u: Any, s: SAMPLE):
+    """The value of a discrete field in the other cell of a side."""
+    return u(in_other_cell(s))
 
 
 @func
-def basis_value(u: Any, s: SAMPLE):
-    """The value of a test or trial field at the sample that it was made for."""
-    return u.value
+def other_gradient(u: Any, s: SAMPLE):
+    """The gradient of a discrete field in the other cell of a side."""
+    return grad(u, in_other_cell(s))
+
+
+# -- both sides -----------------------------------------------------------------------------------------------------
 
 
 @func
-def basis_gradient(u: Any, s: SAMPLE):
-    """The gradient of a test or trial field at the sample that it was made for."""
-    return u.gradient
+def degree_of(u: Any):
+    """The degree of the polynomials."""
+    return u.degree
+
+
+@func
+def fall(u: Any, s: SAMPLE):
+    """How much a field falls along the normal of a side."""
+    return u(s) - value_outside(u, s)
+
+
+@func
+def middle(u: Any, s: SAMPLE):
+    """The middle of the values in both cells of a side."""
+    return type(s.measure)(0.5) * (u(s) + value_outside(u, s))
+
+
+@func
+def fall_of_gradients(u: Any, s: SAMPLE):
+    """How much the gradient of a field falls along the normal of a side."""
+    return grad(u, s) - grad_outer(u, s)
+
+
+@func
+def middle_of_gradients(u: Any, s: SAMPLE):
+    """The middle of the gradients in both cells of a side."""
+    return type(s.measure)(0.5) * (grad(u, s) + grad_outer(u, s))
+
+
+@func
+def divergence_outside(u: Any, s: SAMPLE):
+    """The divergence of a field of vectors in the other cell of a side."""
+    return trace(grad_outer(u, s))
 
 
 # -- what follows from gradients ------------------------------------------------------------------------------------
@@ -88,19 +125,30 @@ def rotation(u: Any, s: SAMPLE):
     return type(g[0])(g[2, 1] - g[1, 2], g[0, 2] - g[2, 0], g[1, 0] - g[0, 1])
 
 
-def _operators(t: Type, dimension: int, value: Function, gradient: Function) -> tuple[dict, dict]:
+class Parts(NamedTuple):
+    """The functions that the operators of a field are made of."""
+
+    value: Function
+    gradient: Function
+    outer: Function
+    outer_gradient: Function
+
+
+def operators(t: Type, dimension: int, parts: Parts) -> tuple[dict, dict]:
     """What a field of values of a type supplies, and why it does not supply the rest."""
-    supplies = {CALL: value}
+    supplies = {CALL: parts.value, "outer": parts.outer, "jump": fall, "average": middle, "degree": degree_of}
     count = t.count if isinstance(t, Vec) else 0
     vectors = f"the operator needs a field of vectors with {dimension} components: make the space with"
     write = f"{vectors} `dtype=wp.vec{dimension}`"
-    refuses = {"div": write, "D": write, "curl": f"{vectors} `dtype=wp.vec3`, in space"}
+    refuses = {"div": write, "div_outer": write, "D": write, "curl": f"{vectors} `dtype=wp.vec3`, in space"}
     if isinstance(t, Mat):
-        refuses["grad"] = "fields of matrices have no gradient; take a field of vectors for each row"
+        gradients = "grad", "grad_outer", "grad_jump", "grad_average"
+        refuses |= dict.fromkeys(gradients, "fields of matrices have no gradient; take a field of vectors for each row")
         return supplies, refuses
-    supplies["grad"] = gradient
+    supplies |= {"grad": parts.gradient, "grad_outer": parts.outer_gradient}
+    supplies |= {"grad_jump": fall_of_gradients, "grad_average": middle_of_gradients}
     if count == dimension:
-        supplies |= {"div": divergence, "D": symmetric_gradient}
+        supplies |= {"div": divergence, "div_outer": divergence_outside, "D": symmetric_gradient}
         if dimension == 3:
             supplies["curl"] = rotation
     return supplies, refuses
@@ -111,56 +159,20 @@ def field_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -
     """What kernels need of a discrete field of values of a type."""
     gradient = gradient_of_vectors if isinstance(t, Vec) else gradient_of_numbers
     fields = {"dofs": array(dtype=python_type(t)), "nodes": array(dtype=int32, ndim=2)}
-    name = f"Field_{_word(t)}_{cell_dimension}in{dimension}"
-    return record(name, fields | _tables(scalar, cell_dimension), *_operators(t, dimension, value_of, gradient))
+    name = f"Field_{word(t)}_{cell_dimension}in{dimension}"
+    parts = Parts(value_of, gradient, other_value, other_gradient)
+    return record(name, fields | tables(scalar, cell_dimension), *operators(t, dimension, parts))
 
 
-@cache
-def basis_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """A test or trial field at one sample: 1 in one component of one node."""
-    fields = {"value": python_type(t)}
-    if not isinstance(t, Mat):
-        n = t.count if isinstance(t, Vec) else 0
-        fields["gradient"] = matrix_type(n, dimension, scalar) if n else vector_type(dimension, scalar)
-    name = f"Basis_{_word(t)}_{cell_dimension}in{dimension}"
-    return record(name, fields, *_operators(t, dimension, basis_value, basis_gradient))
-
-
-@cache
-def space_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """What kernels need of a space of values of a type to make test and trial fields."""
-    basis, kind = basis_record(t, scalar, cell_dimension, dimension), python_type(t)
-    columns = t.cols if isinstance(t, Mat) else 1
-
-    @func
-    def of_numbers(space: Any, s: Any, node: int, component: int):
-        return basis(space.values[s.row, node], transpose(s.inverse) * space.gradients[s.row, node])
-
-    @func
-    def of_vectors(space: Any, s: Any, node: int, component: int):
-        value, unit = kind(), kind()
-        value[component] = space.values[s.row, node]
-        unit[component] = space.values.dtype(1.0)
-        return basis(value, outer(unit, transpose(s.inverse) * space.gradients[s.row, node]))
-
-    @func
-    def of_matrices(space: Any, s: Any, node: int, component: int):
-        value = kind()
-        value[component // columns, component - component // columns * columns] = space.values[s.row, node]
-        return basis(value)
-
-    supplied = of_vectors if isinstance(t, Vec) else of_matrices if isinstance(t, Mat) else of_numbers
-    name = f"Space_{_word(t)}_{cell_dimension}in{dimension}"
-    return record(name, _tables(scalar, cell_dimension), {"basis": supplied})
-
-
-def _tables(scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
-    """Values and gradients of shape functions: row x node of a cell."""
+def tables(scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
+    """Values and gradients of shape functions, row x node of a cell, and their degree."""
     return {
+        "degree": int32,
         "values": array(dtype=scalar_class(scalar), ndim=2),
         "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
     }
 
 
-def _word(t: Type) -> str:
+def word(t: Type) -> str:
+    """A type as a part of a name."""
     return "".join(c if c.isalnum() else "_" for c in t.key)

@@ -15,7 +15,8 @@ from ..geometries.cell_geometry import Geometry
 from ..geometries.shape_functions import ElementBasis, Shape, make_shape
 from ..kernel_records import vector_type
 from ..polynomial import Polynomial
-from .field_records import field_record, space_record
+from .basis_records import space_record, trace_space_record
+from .field_records import field_record
 from .fields import DiscreteField, make_discrete_field
 from .node_numbering import separate_nodes, shared_nodes
 
@@ -131,13 +132,14 @@ class FunctionSpace:
         """Return a discrete field of this space, zero everywhere."""
         return make_discrete_field(self, space_partition)
 
-    def record(self, points: np.ndarray) -> Any:
-        """What kernels need to make test and trial fields at points of cells."""
-        return self._kind(space_record)(*self.basis.tables(points))
+    def record(self, points: np.ndarray, is_sides: bool) -> Any:
+        """What kernels need to make test and trial fields at points of cells, for samples in cells or on sides."""
+        kind = self._kind(trace_space_record if is_sides else space_record)
+        return kind(self.degree, *self.basis.tables(points))
 
     def field_record(self, dofs: array, points: np.ndarray) -> Any:
         """What kernels need of a field of this space at points of cells."""
-        return self._kind(field_record)(dofs, self.basis.node_table, *self.basis.tables(points))
+        return self._kind(field_record)(dofs, self.basis.node_table, self.degree, *self.basis.tables(points))
 
     def _kind(self, factory: Any) -> Any:
         g = self.geometry
