@@ -28,12 +28,13 @@ TASKS = {
     "matrix-2": "the same, degree 2",
     "matrix-3": "the same, degree 3",
     "elasticity-2": "matrix of elasticity, degree 2",
+    "sides-1": "matrix of jumps over sides, degree 1",
     "load-2": "array of a load, degree 2",
     "energy-2": "number: an energy, degree 2",
     "interpolate-2": "interpolation of a gradient, degree 2",
     "space-2": "space of degree 2, and its first matrix",
 }
-FORMS = ("first form", "another form", "a form of vectors")
+FORMS = ("first form", "another form", "a form of vectors", "a form on sides")
 
 
 class Worker:
@@ -83,8 +84,15 @@ class Worker:
         def slope(s: fem.Sample, f: fem.Field):
             return fem.grad(f, s)[0]
 
-        names = "laplacian mass elasticity load energy height slope"
-        self.forms = dict(zip(names.split(), (laplacian, mass, elasticity, load, energy, height, slope)))
+        @fem.integrand
+        def jumps(s: fem.Sample, domain: fem.Domain, u: fem.Field, v: fem.Field):
+            n = fem.normal(domain, s)
+            fluxes = fem.jump(u, s) * wp.dot(fem.grad_average(v, s), n)
+            fluxes += fem.jump(v, s) * wp.dot(fem.grad_average(u, s), n)
+            return 8.0 * fem.measure_ratio(domain, s) * fem.jump(u, s) * fem.jump(v, s) - fluxes
+
+        names = "laplacian mass elasticity load energy height slope jumps"
+        self.forms = dict(zip(names.split(), (laplacian, mass, elasticity, load, energy, height, slope, jumps)))
 
     def load(self, task: str, size: int) -> float:
         """Take a task, and return a number that its result must have."""
@@ -105,6 +113,15 @@ class Worker:
         space = self.fem.make_polynomial_space(geometry, degree=degree, dtype=dtype or float)
         domain = self.fem.Cells(geometry)
         return {"u": self.fem.make_trial(space, domain=domain), "v": self.fem.make_test(space, domain=domain)}
+
+    def _sides(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        fields = self._discontinuous(geometry, degree)
+        return lambda: self.fem.integrate(self.forms["jumps"], fields=fields)
+
+    def _discontinuous(self, geometry: Any, degree: int) -> dict[str, Any]:
+        space = self.fem.make_polynomial_space(geometry, degree=degree, discontinuous=True)
+        sides = self.fem.Sides(geometry)
+        return {"u": self.fem.make_trial(space, domain=sides), "v": self.fem.make_test(space, domain=sides)}
 
     def _field(self, geometry: Any, degree: int) -> Any:
         field = self.fem.make_polynomial_space(geometry, degree=degree).make_field()
@@ -154,7 +171,9 @@ class Worker:
         """Return how much more processor time the first call of each form takes than later ones."""
         geometry, found = self.fem.Grid2D(res=self.wp.vec2i(2, 2)), []
         numbers, vectors = self._fields(geometry, 1), self._fields(geometry, 1, self.wp.vec2)
-        for name, fields in (("laplacian", numbers), ("mass", numbers), ("elasticity", vectors)):
+        sides = self._discontinuous(geometry, 1)
+        forms = ("laplacian", numbers), ("mass", numbers), ("elasticity", vectors), ("jumps", sides)
+        for name, fields in forms:
             times = []
             for _ in range(3):
                 start = time.process_time()

@@ -16,6 +16,7 @@ import enum
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -102,7 +103,8 @@ def names_of(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def attribute_reads(code: CodeType) -> list[tuple[str | None, tuple[str, ...]]]:
+@lru_cache(4096)  # many kernels use a function, and each reads it several times
+def attribute_reads(code: CodeType) -> tuple[tuple[str | None, tuple[str, ...]], ...]:
     """What the code reads of outer names: each name with the attributes of attributes that follow it, none if it is
     used as it is. Attributes of anything else have None for the name.
     """
@@ -124,7 +126,7 @@ def attribute_reads(code: CodeType) -> list[tuple[str | None, tuple[str, ...]]]:
     for c in code.co_consts:
         if isinstance(c, CodeType):
             found |= dict.fromkeys(attribute_reads(c))
-    return list(found)
+    return tuple(found)
 
 
 def normal_text(block: Iterable[str]) -> str:
