@@ -141,7 +141,6 @@ def test_mistakes_are_told(call, text):
     ("call", "text"),
     [
         (lambda: fem.make_polynomial_space(GEO, element_basis=fem.ElementBasis.BSPLINE), "BSPLINE yet"),
-        (lambda: fem.make_polynomial_space(GEO, dof_mapper=1), "no mappers of degrees of freedom yet"),
         (lambda: fem.make_test(SPACE, space_restriction=1), "no restrictions of spaces yet"),
         (lambda: fem.Grid2D(res=(1, 1), env_count=2), "no environments yet"),
         (lambda: fem.interpolate(one, dest=SPACE.make_field(), dim=3), "no dim yet"),

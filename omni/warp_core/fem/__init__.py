@@ -65,8 +65,13 @@ if TYPE_CHECKING:
     from .integration import integrate as integrate
     from .interpolation import interpolate as interpolate
     from .polynomial import Polynomial as Polynomial
+    from .spaces.dof_mappers import DofMapper as DofMapper
+    from .spaces.dof_mappers import SkewSymmetricTensorMapper as SkewSymmetricTensorMapper
+    from .spaces.dof_mappers import SymmetricTensorMapper as SymmetricTensorMapper
     from .spaces.fields import DiscreteField as DiscreteField
     from .spaces.fields import FieldLike as FieldLike
+    from .spaces.fields import GeometryField as GeometryField
+    from .spaces.fields import UniformField as UniformField
     from .spaces.fields import make_discrete_field as make_discrete_field
     from .spaces.fields import make_test as make_test
     from .spaces.fields import make_trial as make_trial
@@ -82,7 +87,8 @@ _HOMES = {
     "domains.domains": "BoundarySides Cells GeometryDomain Sides Subdomain",
     "field_operators": """D average curl deformation_gradient degree div div_outer element_index grad grad_average
         grad_jump grad_outer inner jump measure measure_ratio normal outer position to_inner_cell to_outer_cell""",
-    "spaces.fields": "DiscreteField FieldLike make_discrete_field make_test make_trial",
+    "spaces.dof_mappers": "DofMapper SkewSymmetricTensorMapper SymmetricTensorMapper",
+    "spaces.fields": "DiscreteField FieldLike GeometryField UniformField make_discrete_field make_test make_trial",
     "geometries.grid_geometry": "Grid2D Grid3D",
     "integrands": "Domain Field Integrand Sample integrand",
     "integration": "integrate",

@@ -18,7 +18,7 @@ from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
 from .domains.domains import GeometryDomain
 from .kernel_records import DOMAIN, FIELD, SAMPLE, record
-from .spaces.fields import BasisField, DiscreteField, FieldLike, TestField, TrialField
+from .spaces.fields import BasisField, FieldLike, GeometryField, TestField, TrialField
 
 __all__ = ["Domain", "Field", "Integrand", "Sample", "integrand"]
 
@@ -117,7 +117,7 @@ class Arguments:
         self._check_names()
         self.test = self._only(TestField, "test")
         self.trial = self._only(TrialField, "trial")
-        self.discrete = {name: f for name, f in self.fields.items() if isinstance(f, DiscreteField)}
+        self.given = {name: f for name, f in self.fields.items() if isinstance(f, GeometryField)}
         self._value_types = {name: self._type_of(name, t) for name, t in of.params if name in self.values}
         self.picks = tuple(self._pick(name, t) for name, t in of.params)
 
@@ -168,9 +168,9 @@ class Arguments:
         given = self.fields.get(name)
         if isinstance(given, BasisField):
             return 2 if isinstance(given, TestField) else 3
-        if name in self.discrete:
-            return 4 + list(self.discrete).index(name)
-        return 4 + len(self.discrete) + list(self._value_types).index(name)
+        if name in self.given:
+            return 4 + list(self.given).index(name)
+        return 4 + len(self.given) + list(self._value_types).index(name)
 
     @property
     def degree(self) -> int:
@@ -202,8 +202,8 @@ class Arguments:
         return next(iter(found.values()), None)
 
     def record(self, points: Any) -> Any:
-        """The discrete fields, at points of cells, and the values, in one record."""
-        fields = [f.record(points) for f in self.discrete.values()]
+        """The fields that have values, at points of cells, and other values, in one record."""
+        fields = [f.record(points) for f in self.given.values()]
         types = (*(type(f).__wc_type__ for f in fields), *self._value_types.values())
         made = _arguments_record(types)(*fields)
         for i, name in enumerate(self._value_types, len(fields)):

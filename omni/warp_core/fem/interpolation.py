@@ -20,6 +20,7 @@ from .domains.domains import Cells, GeometryDomain
 from .domains.quadratures import NodalQuadrature, Quadrature
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .kernel_records import sample_at
+from .spaces.dof_mappers import DofMapper
 from .spaces.fields import DiscreteField, FieldLike
 from .spaces.spaces import BasisSpace
 
@@ -163,8 +164,9 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
 
 
 @kept
-def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) -> Kernel:
+def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str, mapper: DofMapper | None) -> Kernel:
     """The kernel that evaluates an integrand at nodes, in each element that has the node."""
+    is_mapped, to_dof = mapper is not None, mapper.value_to_dof if mapper else None
     is_weighted, is_mean, is_first = (reduction == r for r in ("weighted_average", "mean", "first"))
     is_max, is_min = reduction == "max", reduction == "min"
 
@@ -206,7 +208,10 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str) ->
             found = found / weight
         if is_mean:
             found = found / type(weight)(end - start)
-        dest[node] = found
+        if is_mapped:
+            dest[node] = to_dof(found)  # type: ignore[misc]
+        else:
+            dest[node] = found
 
     return store_nodes
 
@@ -216,7 +221,7 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     if domain.geometry is not dest.geometry:
         raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
     points, nodes, places = _node_samples(dest.space.basis, domain)
-    found = node_kernel(given.integrand, given.picks, reduction)
+    found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
     inputs = [points.record(), nodes, *places, domain.element_count(), given.record(points.cell_points)]
     given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
 

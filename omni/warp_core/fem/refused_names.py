@@ -14,12 +14,12 @@ _INSTEAD = {
         node_inner_weight node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index
         scalar_type""",
     "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """
-        GeometryField ImplicitField NonconformingField UniformField field""",
+        ImplicitField NonconformingField field""",
     "give fem.Subdomain(domain, element_indices=...) as the domain of fields": """
         CellBasedGeometryPartition ExplicitGeometryPartition FrontierSides GeometryPartition LinearGeometryPartition
         SpacePartition SpaceRestriction make_restriction make_space_partition make_space_restriction""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
-        DofMapper ShapeBasisSpace ShapeFunction SkewSymmetricTensorMapper SpaceTopology SymmetricTensorMapper
+        ShapeBasisSpace ShapeFunction SpaceTopology
         make_contravariant_function_space make_covariant_function_space make_element_based_space_topology
         make_element_shape_function space""",
     "take fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """

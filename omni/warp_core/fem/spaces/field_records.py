@@ -19,7 +19,8 @@ from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
 from ..field_operators import grad, grad_outer
 from ..field_operators import outer as value_outside
-from ..kernel_records import SAMPLE, in_other_cell, record, scalar_class, vector_type
+from ..kernel_records import SAMPLE, in_other_cell, matrix_type, record, scalar_class, vector_type
+from .dof_mappers import DofMapper
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
 
@@ -61,6 +62,21 @@ def other_value(u: Any, s: SAMPLE):
 def other_gradient(u: Any, s: SAMPLE):
     """The gradient of a discrete field in the other cell of a side."""
     return grad(u, in_other_cell(s))
+
+
+# -- uniform fields -------------------------------------------------------------------------------------------------
+
+
+@func
+def uniform_value(u: Any, s: SAMPLE):
+    """The value of a uniform field."""
+    return u.value
+
+
+@func
+def no_degree(u: Any):
+    """The degree of constants."""
+    return 0
 
 
 # -- both sides -----------------------------------------------------------------------------------------------------
@@ -125,6 +141,29 @@ def rotation(u: Any, s: SAMPLE):
     return type(g[0])(g[2, 1] - g[1, 2], g[0, 2] - g[2, 0], g[1, 0] - g[0, 1])
 
 
+class Values(NamedTuple):
+    """What values of a space are: their type, and how numbers at nodes become values, if they are no values."""
+
+    type: Type
+    mapper: DofMapper | None = None
+
+    @property
+    def dof_dtype(self) -> Any:
+        """The type of what a node has."""
+        return self.mapper.dof_dtype if self.mapper else python_type(self.type)
+
+    @property
+    def have_gradients(self) -> bool:
+        """True if fields of these values have gradients."""
+        return not self.mapper and not isinstance(self.type, Mat)
+
+    @property
+    def word(self) -> str:
+        """The values as a part of a name."""
+        words = (self.type.key, *(self.mapper.key if self.mapper else ()))
+        return "".join(c if c.isalnum() else "_" for c in "".join(words))
+
+
 class Parts(NamedTuple):
     """The functions that the operators of a field are made of."""
 
@@ -134,14 +173,15 @@ class Parts(NamedTuple):
     outer_gradient: Function
 
 
-def operators(t: Type, dimension: int, parts: Parts) -> tuple[dict, dict]:
-    """What a field of values of a type supplies, and why it does not supply the rest."""
+def operators(values: Values, dimension: int, parts: Parts) -> tuple[dict, dict]:
+    """What a field of values of a kind supplies, and why it does not supply the rest."""
+    t = values.type
     supplies = {CALL: parts.value, "outer": parts.outer, "jump": fall, "average": middle, "degree": degree_of}
     count = t.count if isinstance(t, Vec) else 0
     vectors = f"the operator needs a field of vectors with {dimension} components: make the space with"
     write = f"{vectors} `dtype=wp.vec{dimension}`"
     refuses = {"div": write, "div_outer": write, "D": write, "curl": f"{vectors} `dtype=wp.vec3`, in space"}
-    if isinstance(t, Mat):
+    if not values.have_gradients:
         gradients = "grad", "grad_outer", "grad_jump", "grad_average"
         refuses |= dict.fromkeys(gradients, "fields of matrices have no gradient; take a field of vectors for each row")
         return supplies, refuses
@@ -155,13 +195,44 @@ def operators(t: Type, dimension: int, parts: Parts) -> tuple[dict, dict]:
 
 
 @cache
-def field_record(t: Type, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """What kernels need of a discrete field of values of a type."""
+def field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """What kernels need of a discrete field of values of a kind."""
+    t = values.type
     gradient = gradient_of_vectors if isinstance(t, Vec) else gradient_of_numbers
-    fields = {"dofs": array(dtype=python_type(t)), "nodes": array(dtype=int32, ndim=2)}
-    name = f"Field_{word(t)}_{cell_dimension}in{dimension}"
-    parts = Parts(value_of, gradient, other_value, other_gradient)
-    return record(name, fields | tables(scalar, cell_dimension), *operators(t, dimension, parts))
+    fields = {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)}
+    name = f"Field_{values.word}_{cell_dimension}in{dimension}"
+    value = _mapped_value(values.mapper) if values.mapper else value_of
+    parts = Parts(value, gradient, other_value, other_gradient)
+    return record(name, fields | tables(scalar, cell_dimension), *operators(values, dimension, parts))
+
+
+@cache
+def uniform_record(t: Type, scalar: Scalar, dimension: int) -> Any:
+    """What kernels need of a field with the same value of a type everywhere."""
+    n = t.count if isinstance(t, Vec) else 0
+    zero = matrix_type(n, dimension, scalar) if n else vector_type(dimension, scalar)
+
+    @func
+    def no_gradient(u: Any, s: SAMPLE):
+        return zero()
+
+    values = Values(t)
+    parts = Parts(uniform_value, no_gradient, uniform_value, no_gradient)
+    supplies, refuses = operators(values, dimension, parts)
+    return record(
+        f"Uniform_{values.word}_{dimension}", {"value": python_type(t)}, {**supplies, "degree": no_degree}, refuses
+    )
+
+
+def _mapped_value(mapper: DofMapper) -> Function:
+    """The function that makes the value of a discrete field of what nodes have."""
+    to_value = mapper.dof_to_value
+
+    @func
+    def mapped_value_of(u: Any, s: SAMPLE):
+        return to_value(value_of(u, s))
+
+    return mapped_value_of
 
 
 def tables(scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
@@ -171,8 +242,3 @@ def tables(scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
         "values": array(dtype=scalar_class(scalar), ndim=2),
         "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
     }
-
-
-def word(t: Type) -> str:
-    """A type as a part of a name."""
-    return "".join(c if c.isalnum() else "_" for c in t.key)

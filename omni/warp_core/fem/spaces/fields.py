@@ -10,15 +10,77 @@ from ...arrays.array import array
 from ...arrays.factories import zeros
 from ...lang.values.type_registry import wc_type
 from ..domains.domains import Cells, GeometryDomain
+from .field_records import uniform_record
 
 if TYPE_CHECKING:
     from .spaces import FunctionSpace
 
-__all__ = ["DiscreteField", "TestField", "TrialField", "make_discrete_field", "make_test", "make_trial"]
+__all__ = [
+    *("DiscreteField", "GeometryField", "TestField", "TrialField", "UniformField"),
+    *("make_discrete_field", "make_test", "make_trial"),
+]
 
 
 class FieldLike:
-    """A field of a space: what the parameters of integrands annotated with `fem.Field` take.
+    """What the parameters of integrands annotated with `fem.Field` take.
+
+    Attributes:
+        geometry: The geometry.
+        dtype: The type of values.
+        degree: Degree of the polynomials.
+    """
+
+
+class GeometryField(FieldLike):
+    """A field that has values everywhere on a geometry."""
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the field at points of cells."""
+        raise NotImplementedError
+
+    def trace(self) -> Any:
+        """Return the field on sides, which is the field itself."""
+        return self
+
+
+class UniformField(GeometryField):
+    """A field with the same value everywhere.
+
+    Args:
+        domain: Where the field is.
+        value: The value.
+
+    >>> wind = wp.fem.UniformField(wp.fem.Cells(wp.fem.Grid2D(res=(2, 2))), wp.vec2(1.0, 0.0))
+    >>> wind.dtype is wp.vec2
+    True
+    """
+
+    degree = 0
+
+    def __init__(self, domain: GeometryDomain, value: Any):
+        if not isinstance(domain, GeometryDomain):
+            raise TypeError(f"UniformField: domain: expected a domain, got {type(domain).__name__}")
+        self.domain, self.geometry = domain, domain.geometry
+        self.dtype = self.geometry.scalar_type if isinstance(value, (int, float)) else type(value)
+        self.value = value
+
+    @property
+    def value(self) -> Any:
+        """The value. Others of its type are assigned."""
+        return self._value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        kind = uniform_record(wc_type(self.dtype), self.geometry.scalar, self.geometry.dimension)
+        self._record, self._value = kind(value), value
+
+    def record(self, points: np.ndarray) -> Any:
+        """What kernels need of the field."""
+        return self._record
+
+
+class SpaceField(FieldLike):
+    """A field of a space.
 
     Attributes:
         space: The space.
@@ -42,7 +104,7 @@ class FieldLike:
         return self.space.degree
 
 
-class DiscreteField(FieldLike):
+class DiscreteField(SpaceField, GeometryField):
     """A function of a space, given by its values at nodes.
 
     Args:
@@ -55,7 +117,12 @@ class DiscreteField(FieldLike):
 
     def __init__(self, space: FunctionSpace):
         self.space = space
-        self._dofs = zeros(space.node_count(), dtype=space.dtype, device=space.geometry.device)
+        self._dofs = zeros(space.node_count(), dtype=space.dof_dtype, device=space.geometry.device)
+
+    @property
+    def dof_dtype(self) -> Any:
+        """The type of the values at nodes."""
+        return self.space.dof_dtype
 
     @property
     def dof_values(self) -> array:
@@ -65,25 +132,21 @@ class DiscreteField(FieldLike):
     @dof_values.setter
     def dof_values(self, values: Any) -> None:
         if not isinstance(values, array):
-            values = array(np.asarray(values), dtype=self.dtype, device=self.geometry.device)
+            values = array(np.asarray(values), dtype=self.dof_dtype, device=self.geometry.device)
         wanted = self.space.node_count()
-        if wc_type(values.dtype) is not self.space.type or values.shape != (wanted,):
+        if wc_type(values.dtype) is not wc_type(self.dof_dtype) or values.shape != (wanted,):
             raise ValueError(
-                f"dof_values: expected {wanted} values of {self.dtype.__name__}, got {values.dtype.__name__} with the "
-                f"shape {tuple(values.shape)}"
+                f"dof_values: expected {wanted} values of {self.dof_dtype.__name__}, got {values.dtype.__name__} "
+                f"with the shape {tuple(values.shape)}"
             )
         self._dofs = values
-
-    def trace(self) -> DiscreteField:
-        """Return the field on sides, which is the field itself."""
-        return self
 
     def record(self, points: np.ndarray) -> Any:
         """What kernels need of the field at points of cells."""
         return self.space.field_record(self._dofs, points)
 
 
-class BasisField(FieldLike):
+class BasisField(SpaceField):
     """A field that stands for all functions of a space, and the domain where a form is integrated with it."""
 
     def __init__(self, space: FunctionSpace, domain: GeometryDomain | None):

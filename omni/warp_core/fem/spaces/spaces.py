@@ -16,7 +16,8 @@ from ..geometries.shape_functions import ElementBasis, Shape, make_shape
 from ..kernel_records import vector_type
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
-from .field_records import field_record
+from .dof_mappers import DofMapper
+from .field_records import Values, field_record
 from .fields import DiscreteField, make_discrete_field
 from .node_numbering import separate_nodes, shared_nodes
 
@@ -100,15 +101,20 @@ class FunctionSpace:
         geometry: The geometry.
     """
 
-    def __init__(self, basis: BasisSpace, dtype: Any):
+    def __init__(self, basis: BasisSpace, dtype: Any, dof_mapper: DofMapper | None = None):
         self.basis, self.geometry = basis, basis.geometry
-        self.type = _value_type(dtype, basis.geometry.scalar)
-        self.dtype = python_type(self.type)
+        self.values = _values(dtype, dof_mapper, basis.geometry.scalar)
+        self.dtype = python_type(self.values.type)
+
+    @property
+    def dof_mapper(self) -> DofMapper | None:
+        """How what nodes have becomes values; None if nodes have values."""
+        return self.values.mapper
 
     @property
     def dof_dtype(self) -> Any:
-        """The type of the values at nodes."""
-        return self.dtype
+        """The type of what nodes have: of values, without a mapper."""
+        return self.values.dof_dtype
 
     @property
     def degree(self) -> int:
@@ -117,8 +123,8 @@ class FunctionSpace:
 
     @property
     def component_count(self) -> int:
-        """How many numbers a value has."""
-        return getattr(self.type, "count", 1)
+        """How many numbers a node has."""
+        return getattr(wc_type(self.dof_dtype), "count", 1)
 
     def node_count(self) -> int:
         """Number of nodes."""
@@ -143,7 +149,19 @@ class FunctionSpace:
 
     def _kind(self, factory: Any) -> Any:
         g = self.geometry
-        return factory(self.type, g.scalar, g.cell_dimension, g.dimension)
+        return factory(self.values, g.scalar, g.cell_dimension, g.dimension)
+
+
+def _values(dtype: Any, mapper: DofMapper | None, scalar: Scalar) -> Values:
+    """The values of a space."""
+    if mapper is None:
+        return Values(_value_type(dtype, scalar))
+    if not isinstance(mapper, DofMapper):
+        raise TypeError(f"dof_mapper: expected a fem.DofMapper, got {type(mapper).__name__}")
+    if dtype is not None and dtype is not mapper.value_dtype:
+        made = mapper.value_dtype.__name__
+        raise ValueError(f"dtype: {dtype.__name__} is not what dof_mapper makes: {made}; leave dtype out")
+    return Values(_value_type(mapper.value_dtype, scalar), mapper)
 
 
 def _value_type(dtype: Any, scalar: Scalar) -> Type:
@@ -190,15 +208,13 @@ def make_collocated_function_space(basis_space: BasisSpace, dtype: Any = None, d
     Args:
         basis_space: The shape functions.
         dtype: The type of values; that of the geometry's numbers if left out.
-        dof_mapper: None; others are refused.
+        dof_mapper: How what nodes have becomes values; nodes have values if left out.
 
     >>> basis = wp.fem.make_polynomial_basis_space(wp.fem.Grid2D(res=(2, 2)))
     >>> wp.fem.make_collocated_function_space(basis, dtype=wp.vec2).component_count
     2
     """
-    if dof_mapper is not None:
-        raise NotImplementedError("wp.fem has no mappers of degrees of freedom yet; take a space of vectors")
-    return FunctionSpace(basis_space, dtype)
+    return FunctionSpace(basis_space, dtype, dof_mapper)
 
 
 def make_polynomial_space(
@@ -215,7 +231,7 @@ def make_polynomial_space(
     Args:
         geo: The geometry.
         dtype: The type of values: a number, a vector or a matrix; that of the geometry's numbers if left out.
-        dof_mapper: None; others are refused.
+        dof_mapper: How what nodes have becomes values, as `SymmetricTensorMapper`; nodes have values if left out.
         degree: Degree of the polynomials. Those of degree 0 are discontinuous.
         element_basis: Which polynomials; `ElementBasis.LAGRANGE` if left out.
         discontinuous: Whether cells share no nodes.
@@ -223,7 +239,7 @@ def make_polynomial_space(
 
     Raises:
         ValueError: The cells have no such functions, or cannot share their nodes.
-        NotImplementedError: For vector-valued shape functions, B-splines and mappers.
+        NotImplementedError: For vector-valued shape functions and B-splines.
 
     >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)), degree=2, dtype=wp.vec2)
     >>> space.node_count(), space.component_count
