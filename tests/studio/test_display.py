@@ -51,6 +51,45 @@ def test_instances_are_drawn_at_their_places_and_prototypes_alone_are_not(stage)
     np.testing.assert_array_equal(display.update(NOW).arrays["/Copies"]["vertices"][:3], 3 * TRIANGLE + [5, 0, 0])
 
 
+def test_prims_in_instances_are_drawn_and_follow_what_they_are_made_of(stage):
+    add_triangle(stage, "/Kind/Mesh")
+    for number in range(2):
+        copy = UsdGeom.Xform.Define(stage, f"/Copy{number}")
+        copy.GetPrim().GetReferences().AddInternalReference("/Kind")
+        copy.GetPrim().SetInstanceable(True)
+        UsdGeom.XformCommonAPI(copy).SetTranslate((0, 0, 5 * number))
+    display = Display(stage)
+    update = display.update(NOW)
+    copies = ["/Copy0/Mesh", "/Copy1/Mesh"]
+    assert set(update.prims) == {"/Kind/Mesh", *copies}
+    for path in copies:
+        np.testing.assert_array_equal(update.arrays[path]["vertices"], TRIANGLE)
+    assert update.matrices["/Copy1/Mesh"][14] == 5
+    assert not display.update(NOW).arrays
+    display.set("/Kind/Mesh", "points", "point3f[]", Vt.Vec3fArray.FromNumpy(3 * TRIANGLE), 0.0)
+    arrays = display.update(NOW).arrays
+    for path in ("/Kind/Mesh", *copies):
+        np.testing.assert_array_equal(arrays[path]["vertices"], 3 * TRIANGLE)
+
+
+def test_points_that_are_nan_are_left_out_and_the_others_keep_their_numbers(stage):
+    places = np.random.default_rng(1).random((50, 3), np.float32)
+    cloud = UsdGeom.Points.Define(stage, "/Cloud")
+    cloud.CreateWidthsAttr(np.linspace(1, 2, 50, dtype=np.float32))
+    cloud.CreatePointsAttr(np.where(np.arange(50)[:, None] % 10 == 3, np.float32("nan"), places))
+    display = Display(stage)
+    arrays = display.update(NOW).arrays["/Cloud"]
+    numbers = arrays["point_numbers"]
+    assert sorted(numbers) == [i for i in range(50) if i % 10 != 3]
+    np.testing.assert_array_equal(arrays["points"], places[numbers])
+    np.testing.assert_allclose(arrays["radii"], np.linspace(0.5, 1, 50)[numbers], rtol=1e-6)
+    assert display.warnings == ["/Cloud has places that are infinite or NaN, and is drawn without them"]
+    display.set("/Cloud", "points", "point3f[]", Vt.Vec3fArray.FromNumpy(places), 0.0)
+    arrays = display.update(NOW).arrays["/Cloud"]
+    np.testing.assert_array_equal(arrays["points"], places)
+    assert not len(arrays["point_numbers"]), "the page has all points again"
+
+
 def test_large_clouds_are_given_in_part_with_the_numbers_of_the_points(stage, monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 100)
     places = np.random.default_rng(1).random((250, 3), np.float32)

@@ -83,8 +83,9 @@ def test_shapes_have_colors_and_places(stage):
 def test_shapes_with_values_of_other_types():
     layer = Sdf.Layer.CreateAnonymous(".usda")
     layer.ImportFromString('#usda 1.0\ndef Sphere "S" {\n string radius = "big"\n}\n')
-    with pytest.raises(StageError, match=r"/S\.radius is 'big', and a number is needed"):
-        gathered(Usd.Stage.Open(layer))
+    warnings = []
+    assert Gatherer(Usd.Stage.Open(layer), warnings.append).at(Usd.TimeCode(0)).is_empty
+    assert warnings == ["/S.radius is 'big', and a number is needed"]
 
 
 # -- normals ----------------------------------------------------------------------------------------------------------
@@ -220,8 +221,27 @@ def test_curves_are_seen_in_their_color(stage):
 def test_broken_curves_are_named(stage):
     wp.usd.write_curves(stage, "/C", [(0, 0, 0), (1, 0, 0)])
     UsdGeom.BasisCurves(stage.GetPrimAtPath("/C")).GetCurveVertexCountsAttr().Set([5])
-    with pytest.raises(StageError, match=r"/C\.curveVertexCounts counts 5 points, and the curves have 2"):
-        gathered(stage)
+    warnings = []
+    assert Gatherer(stage, warnings.append).at(Usd.TimeCode(0)).is_empty
+    assert warnings == ["/C.curveVertexCounts counts 5 points, and the curves have 2"]
+
+
+def test_vertices_and_points_at_no_place_are_left_out(stage):
+    nan, inf = np.nan, np.inf
+    places = np.float32([(0, 0, 0), (1, 0, 0), (1, 1, 0), (nan, 1, 0)])
+    wp.usd.write_mesh(stage, "/M", places, [0, 1, 2, 0, 2, 3])
+    wp.usd.write_points(stage, "/P", [(0, inf, 0), (2, 0, 0), (nan, 0, 0), (4, 0, 0)], widths=[1.0, 2.0, 3.0, 4.0])
+    warnings = []
+    gatherer = Gatherer(stage, warnings.append)
+    mesh = gatherer.piece(stage.GetPrimAtPath("/M"), Usd.TimeCode(0))
+    assert mesh.triangles.tolist() == [[0, 1, 2]] and np.array_equal(mesh.vertices[:3], places[:3])
+    assert len(mesh.vertices) == 4 and np.isfinite(mesh.vertices).all(), "vertices keep their numbers"
+    cloud = gatherer.piece(stage.GetPrimAtPath("/P"), Usd.TimeCode(0))
+    assert cloud.points[:, 0].tolist() == [2, 4] and cloud.radii.tolist() == [1, 2]
+    assert cloud.point_numbers.tolist() == [1, 3]
+    low, high = gatherer.at(Usd.TimeCode(0)).bounds
+    assert low.tolist() == [0, -2, -2] and high.tolist() == [6, 2, 2]
+    assert len(warnings) == 2, "each prim is told once"
 
 
 def test_inherited_colors(stage):

@@ -308,9 +308,30 @@ def test_wrong_requests(stage_file, tmp_path):
         preview(Request(stage_file, str(tmp_path / "gone" / "o.png"), size=(8, 8)))
 
 
-def test_numbers_that_are_not_finite(tmp_path):
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_places_that_are_not_finite_are_left_out_with_a_warning(tmp_path, bad):
     stage = Usd.Stage.CreateNew(str(tmp_path / "n.usda"))
-    add_mesh([(float("nan"), 0, 0), *QUAD[1:]], [4], [0, 1, 2, 3])(stage)
-    stage.Save()
-    with pytest.raises(StageError, match="infinite or NaN"):
-        preview(Request(str(tmp_path / "n.usda"), str(tmp_path / "o.png")))
+    add_mesh(QUAD, [4], [0, 1, 2, 3])(stage)
+    wp.usd.write_points(stage, "/Dots", [(0, 0, 0), (1, 1, 0)])
+    warnings = []
+    preview(Request(stage, str(tmp_path / "whole.png"), size=(64, 36)), warn=warnings.append)
+    assert not warnings
+    wp.usd.write_points(stage, "/Dots", [(0, 0, 0), (bad, 0, 0), (1, 1, 0)])
+    UsdGeom.Points(stage.GetPrimAtPath("/Dots")).GetWidthsAttr().Clear()  # the default follows from the points
+    wp.usd.write_mesh(stage, "/Bad", [(bad, 0, 0), (0, bad, 0), (0, 0, 1)], [0, 1, 2])
+    preview(Request(stage, str(tmp_path / "some.png"), size=(64, 36)), warn=warnings.append)
+    name = stage.GetRootLayer().identifier
+    assert [w.removeprefix(f"{name}: ") for w in warnings] == [
+        f"{path} has places that are infinite or NaN, and is drawn without them" for path in ("/Dots", "/Bad")
+    ]
+
+
+def test_a_prim_that_cannot_be_read_is_left_out_with_a_warning(tmp_path):
+    stage = Usd.Stage.CreateInMemory()
+    add_mesh(QUAD, [4], [0, 1, 2, 3])(stage)
+    wp.usd.write_curves(stage, "/C", [(0, 0, 0), (1, 0, 0)])
+    UsdGeom.BasisCurves(stage.GetPrimAtPath("/C")).GetCurveVertexCountsAttr().Set([5])
+    warnings = []
+    text = preview(Request(stage, str(tmp_path / "o.png"), size=(64, 36)), warn=warnings.append)
+    assert "2 triangles" in text
+    assert warnings == ["/C.curveVertexCounts counts 5 points, and the curves have 2"]

@@ -27,7 +27,7 @@ MOST_PRIMS = 20_000
 MOST_ELEMENTS = 1 << 24  # vertices that a page is given
 MOST_POINTS = 2_000_000  # of one prim that a page is given; of more points it gets a random part
 MOST_TRIANGLES = 2_000_000  # of one prim that a page is given; of more it gets a coarser mesh
-_FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors", "radii")
+_FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors", "radii", "point_numbers")
 
 
 @dataclass
@@ -72,6 +72,7 @@ class Display(SampleLayer):
         self._written = 0
         self._changed: set[str] = set()
         self._varying: set[str] = set()  # prims with values that change with time
+        self._sources: dict[str, set[str]] = {}  # of a prim in an instance: the prims that its values stand at
         self._is_stale = True
         self._is_animated = False
 
@@ -139,10 +140,12 @@ class Display(SampleLayer):
         known = set() if self._is_stale else self._shapes.keys() - self._changed - self._varying
         if not self._changed <= self._shapes.keys():  # a prototype of instances, or a field of a volume
             known = {path for path in known if not _has_parts(prims[path])}
+        known = {path for path in known if self._changed.isdisjoint(self._sources.get(path, ()))}
         self._gatherer.begin()
         if self._is_stale:
             self._gatherer = Gatherer(self.stage, self._warn)
             self._varying = {path for path, prim in prims.items() if _varies(prim)}
+            self._sources = {path: _sources(prim) for path, prim in prims.items() if prim.IsInstanceProxy()}
             self._is_animated = any(_moves(prim) for prim in prims.values())
         arrays, matrices = {}, {}
         cache = UsdGeom.XformCache(time)
@@ -160,7 +163,7 @@ class Display(SampleLayer):
 
     def _find(self, time: Usd.TimeCode) -> dict[str, Usd.Prim]:
         found = {}
-        prims = iter(self.stage.Traverse())
+        prims = iter(self.stage.Traverse(Usd.TraverseInstanceProxies()))
         for prim in prims:
             is_instancer = prim.IsA(UsdGeom.PointInstancer)
             if is_instancer:
@@ -192,16 +195,19 @@ class Display(SampleLayer):
         return changed
 
     def _sparse(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Take a random part of the points if there are too many; `point_numbers` says which ones these are."""
+        """Take a random part of the points if there are too many; `point_numbers` says which ones these are.
+
+        Points of which some are left out come in a random order too, as the page draws the first ones alone in motion.
+        """
         count = len(arrays.get("points", ()))
-        if count <= MOST_POINTS:
+        if count <= MOST_POINTS and "point_numbers" not in arrays:
             return arrays
         if count not in self._parts:
             self._parts = {count: np.random.default_rng(0).permutation(count)[:MOST_POINTS].astype(np.int32)}
         part = self._parts[count]
         sparse = {n: a[part] if n.startswith("point") and len(a) == count else a for n, a in arrays.items()}
-        grown = np.float32((count / MOST_POINTS) ** 0.5)  # covers about the same area
-        return {**sparse, "radii": arrays["radii"][part] * grown, "point_numbers": part}
+        grown = np.float32(max(1.0, count / MOST_POINTS) ** 0.5)  # covers about the same area
+        return {"point_numbers": part, **sparse, "radii": arrays["radii"][part] * grown}
 
     def _coarse(self, path: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Take fewer triangles of a mesh if there are too many; `vertex_numbers` says which vertices are left."""
@@ -236,7 +242,7 @@ def _arrays(piece: Piece) -> Iterator[tuple[str, np.ndarray]]:
             array = array[:1] if array.strides[0] == 0 else array  # one colour for all
             array = np.sqrt(np.clip(np.nan_to_num(array), 0.0, 1.0))
             array = np.rint(255.0 * array).astype(np.uint8)
-        elif name == "normals" and not array.any():
+        elif array is None or (name == "normals" and not array.any()):
             continue
         if len(array):
             # a copy: arrays of USD may be those that the next frame writes
@@ -247,6 +253,11 @@ def _is_visible(prim: Usd.Prim, time: Usd.TimeCode) -> bool:
     imageable = UsdGeom.Imageable(prim)
     shown = imageable.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
     return shown and imageable.ComputeVisibility(time) != UsdGeom.Tokens.invisible
+
+
+def _sources(prim: Usd.Prim) -> set[str]:
+    """Return the paths at which the layers of a prim in an instance have its values."""
+    return {str(spec.path) for spec in prim.GetPrimInPrototype().GetPrimStack()}
 
 
 def _has_parts(prim: Usd.Prim) -> bool:

@@ -39,7 +39,7 @@ def preview(
         OSError: The file cannot be written.
 
     Warns:
-        UserWarning: The stage has no such frame, or a volume cannot be drawn.
+        UserWarning: The stage has no such frame, or a prim cannot be drawn as a whole.
 
     Example:
         >>> from pxr import Usd, UsdGeom

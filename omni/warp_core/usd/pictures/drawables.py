@@ -51,27 +51,31 @@ class Drawable:
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest corner of everything."""
+        """Lowest and highest corner of everything, as doubles, whose squares stay finite."""
         corners = [bounds(p, reach) for p, reach in ((self.vertices, 0.0), (self.points, self.radii)) if len(p)]
         corners += [bounds(volume.corners) for volume in self.volumes]
-        return np.min([low for low, _ in corners], 0), np.max([high for _, high in corners], 0)
+        low, high = np.array([low for low, _ in corners], float), np.array([high for _, high in corners], float)
+        return low.min(0), high.max(0)
 
 
 class Gatherer:
     """Collects the visible surfaces, points, curves and volumes of a stage.
 
-    `warn` gets a text about each volume that cannot be drawn.
+    A prim that cannot be read is left out, and so are vertices and points that are infinite or NaN. `warn` gets a text
+    about each of them, once.
     """
 
     def __init__(self, stage: Usd.Stage, warn: Callable[[str], None] = lambda text: None):
         self.stage = stage
-        self._volumes = VolumeLoader(warn)
+        self._warn = warn
+        self._warned: set[str] = set()
+        self._volumes = VolumeLoader(self._complain)
         self._pieces = Pieces(self._volumes)
         self._around: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @np.errstate(all="ignore")  # sizes and places in damaged files may be huge
     def at(self, time: Usd.TimeCode) -> Drawable:
-        """Everything to draw at a time. Raises StageError."""
+        """Everything to draw at a time. Raises StageError where it is too large."""
         root = self.stage.GetPseudoRoot()
         self._volumes.begin()
         return self._together(list(_limited(self._below(root, root, time, Usd.PrimDefaultPredicate, ()))))
@@ -81,10 +85,11 @@ class Gatherer:
         """Return all that one prim draws, in its own space: its geometry, or the instances of an instancer.
 
         Raises:
-            StageError: It cannot be read, or is too large.
+            StageError: It is too large.
         """
         if not prim.IsA(UsdGeom.PointInstancer):
-            return self._pieces.of(prim, time)
+            own = self._own(prim, time)
+            return None if own is None else self._finite(own, prim)
         parts = list(_limited(self._instances(UsdGeom.PointInstancer(prim), time, ())))
         return joined(parts) if parts else None
 
@@ -106,13 +111,31 @@ class Gatherer:
             if prim.IsA(UsdGeom.PointInstancer):
                 pieces = self._instances(UsdGeom.PointInstancer(prim), time, within)
             else:
-                own = self._pieces.of(prim, time)
+                own = self._own(prim, time)
                 pieces = iter(() if own is None else (own,))
             for piece in pieces:
                 whole = cache.GetLocalToWorldTransform(prim)
                 if space != self.stage.GetPseudoRoot():
                     whole = whole * cache.GetLocalToWorldTransform(space).GetInverse()
-                yield piece.placed(np.array(whole, np.float64).T[None])
+                yield self._finite(piece.placed(np.array(whole, np.float64).T[None]), prim)
+
+    def _own(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
+        try:
+            return self._pieces.of(prim, time)
+        except StageError as error:
+            self._complain(str(error))
+            return None
+
+    def _finite(self, piece: Piece, prim: Usd.Prim) -> Piece:
+        if piece.is_finite:
+            return piece
+        self._complain(f"{prim.GetPath()} has places that are infinite or NaN, and is drawn without them")
+        return piece.finite()
+
+    def _complain(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
 
     def _instances(
         self, instancer: UsdGeom.PointInstancer, time: Usd.TimeCode, within: tuple[str, ...]
@@ -121,7 +144,11 @@ class Gatherer:
         path = str(instancer.GetPath())
         if path in within:
             return
-        read = read_instancer(instancer, time, "cpu")
+        try:
+            read = read_instancer(instancer, time, "cpu")
+        except StageError as error:
+            self._complain(str(error))
+            return
         matrices, indices = read.transforms.numpy().astype(np.float64), read.indices.numpy()
         colors, _ = display_color(instancer, time)
         for number, prototype in enumerate(read.prototypes):
@@ -134,7 +161,7 @@ class Gatherer:
             for piece in self._below(prim, prim, time, predicate, (*within, path)):
                 copies = len(matrices[chosen])
                 _require_few(copies * (len(piece.vertices) + len(piece.points)), path, copies * len(piece.volumes))
-                yield piece.placed(matrices[chosen], shades)
+                yield self._finite(piece.placed(matrices[chosen], shades), instancer.GetPrim())
 
     def _together(self, pieces: list[Piece]) -> Drawable:
         whole = joined(pieces)

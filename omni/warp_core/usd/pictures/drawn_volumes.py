@@ -107,12 +107,11 @@ class VolumeLoader:
     """Reads the volumes of a stage that pictures show. Grids that are not read again are kept from picture to picture.
 
     Args:
-        warn: Called with a text about each field that cannot be drawn, once for each text.
+        warn: Called with a text about each field that cannot be drawn.
     """
 
     def __init__(self, warn: Callable[[str], None]):
         self._warn = warn
-        self._warned: set[str] = set()
         self._grids: dict[tuple[str, str, int | None], Grid] = {}
         self._used: dict[tuple[str, str, int | None], Grid] = {}
         self._extinctions: dict[str, float] = {}  # by field, as of its first picture: fog that spreads becomes thinner
@@ -127,7 +126,7 @@ class VolumeLoader:
             fields = read_volume(prim, time)
             to_prim = np.linalg.inv(local_to_world(prim, time))
         except (StageError, np.linalg.LinAlgError) as error:
-            self._complain(f"{prim.GetPath()} is not drawn: {error}")
+            self._warn(f"{prim.GetPath()} is not drawn: {error}")
             return []
         found = [
             (field, grid) for name in sorted(fields, key=_preference) if (grid := self._grid(field := fields[name]))
@@ -138,7 +137,7 @@ class VolumeLoader:
             if first is None:
                 shown.append((field, grid))
             else:
-                self._complain(f"{field.path} is not drawn: {first.path} is the {grid.kind} of the volume")
+                self._warn(f"{field.path} is not drawn: {first.path} is the {grid.kind} of the volume")
         drawn = [self._placed(field, grid, prim, time, to_prim, color) for field, grid in shown]
         smoke = next((volume for volume in drawn if volume.grid.kind == FOG), None)
         return [replace(volume, smoke=smoke) if volume.grid.kind == GLOW else volume for volume in drawn]
@@ -166,15 +165,10 @@ class VolumeLoader:
                 if grid.kind == FOG and field.name.lower() in GLOWING:
                     grid = replace(grid, kind=GLOW)
             except (StageError, ValueError) as error:
-                self._complain(f"{field.path} is not drawn: {str(error).removeprefix(f'{field.path}: ')}")
+                self._warn(f"{field.path} is not drawn: {str(error).removeprefix(f'{field.path}: ')}")
                 return None
         self._used[key] = grid
         return grid
-
-    def _complain(self, text: str) -> None:
-        if text not in self._warned:
-            self._warned.add(text)
-            self._warn(text)
 
 
 def _of_float(volume: wp.Volume) -> tuple[wp.Volume, GridTree]:

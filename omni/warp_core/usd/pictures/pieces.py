@@ -5,7 +5,7 @@ Broken meshes and points give what is left of them, as a picture shows it best. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pxr import Usd, UsdGeom, UsdVol
 from ..curves import read_curves
 from ..numpy_conversion import to_numpy
 from ..polygons import Triangulation, triangulate
-from ..prim_access import mean_scale, numbers, text_of
+from ..prim_access import bounds, mean_scale, numbers, text_of
 from ..stage import unraised_errors
 from .drawn_volumes import DrawnVolume, VolumeLoader
 from .shapes import Surface, triangles_of, tubes
@@ -28,7 +28,8 @@ class Piece:
     """Triangles, points and volumes with colors, linear RGB. Colors are None where the prim has none.
 
     vertices (n, 3), normals (n, 3) and zero where they follow from the triangles, triangles (m, 3), colors (n, 3);
-    points (k, 3), point_colors (k, 3), radii (k).
+    points (k, 3), point_colors (k, 3), radii (k). `point_numbers` (k) says which points of the prim these are, None for
+    all of them.
     """
 
     vertices: np.ndarray = field(default_factory=lambda: NO_ROWS)
@@ -39,6 +40,35 @@ class Piece:
     point_colors: np.ndarray | None = None
     radii: np.ndarray = field(default_factory=lambda: NO_ROWS[:, 0])
     volumes: tuple[DrawnVolume, ...] = ()
+    point_numbers: np.ndarray | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """True if no place is infinite or NaN."""
+        return bool(
+            np.isfinite(self.vertices).all() and np.isfinite(self.points).all() and np.isfinite(self.radii).all()
+        )
+
+    def finite(self) -> Piece:
+        """Return the piece without what is infinite or NaN.
+
+        Vertices keep their numbers: those at no place lie at another vertex, and have no triangles.
+        """
+        placed = np.isfinite(self.vertices).all(1)
+        whole = placed[self.triangles].all(1)
+        spare = self.vertices[np.argmax(placed)] if whole.any() else np.zeros(3, np.float32)
+        kept = np.flatnonzero(np.isfinite(self.points).all(1) & np.isfinite(self.radii))
+        return replace(
+            self,
+            vertices=np.where(placed[:, None], self.vertices, spare) if whole.any() else NO_ROWS,
+            normals=self.normals if whole.any() else NO_ROWS,
+            colors=self.colors if whole.any() else None,
+            triangles=self.triangles[whole],
+            points=self.points[kept],
+            point_colors=None if self.point_colors is None else self.point_colors[kept],
+            radii=self.radii[kept],
+            point_numbers=kept.astype(np.int32),
+        )
 
     def placed(self, matrices: np.ndarray, colors: np.ndarray | None = None) -> Piece:
         """Return copies of the piece after each of k matrices for column vectors, (k, 4, 4), one after the other.
@@ -224,7 +254,9 @@ def flattened(primvar: UsdGeom.Primvar, time: Usd.TimeCode) -> np.ndarray:
 
 
 def _size(points: np.ndarray) -> float:
-    return float(np.ptp(points, axis=0).max())
+    """Return the longest edge of the box of points, of those that are somewhere."""
+    low, high = bounds(points[np.isfinite(points).all(1)])
+    return float((high - low).max())
 
 
 def _spread(values: np.ndarray, count: int) -> np.ndarray:

@@ -72,7 +72,7 @@ def preview(
     """Draw what is asked for and return a description of it.
 
     `opened` is called as soon as the stage is open. `warn` gets a text about frames that the stage lacks, and about
-    each volume that cannot be drawn. `reading` gives the context in which the stage is read.
+    each prim that cannot be drawn. `reading` gives the context in which the stage is read.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
@@ -171,9 +171,6 @@ class _Artist:
             raise StageError(
                 f"{self.request.name}: has no visible meshes, shapes, curves, points or volumes at frame {frame:g}"
             )
-        bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
-        if bad:
-            raise StageError(f"{self.request.name}: {bad} coordinates are infinite or NaN at frame {frame:g}")
         width, height = self.request.size
         volumes = f"{len(scene.volumes)} grids, " if scene.volumes else ""
         self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {volumes}{width}x{height}"
