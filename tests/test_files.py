@@ -61,6 +61,15 @@ def test_write_replaces_a_link_and_not_its_target(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_read_only_file_is_not_replaced(tmp_path):
+    target = tmp_path / "published"
+    target.write_text("mine")
+    target.chmod(0o444)
+    with pytest.raises(PermissionError, match="the file is read-only"):
+        write(str(target), b"new")
+    assert target.read_text() == "mine" and list(tmp_path.iterdir()) == [target]
+
+
 def test_names_cannot_be_foreseen(tmp_path):
     names = set()
     for _ in range(20):

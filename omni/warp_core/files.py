@@ -136,6 +136,17 @@ def write(target: str, data: bytes, folder: str | None = None) -> None:
         unfinished.commit()
 
 
+def require_replaceable(target: str) -> None:
+    """Raise PermissionError for a file whose owner took the right to write it from all, as from published files.
+
+    Renaming a new file to its name would need no right to write the old one.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        found = os.lstat(target)
+        if stat.S_ISREG(found.st_mode) and not found.st_mode & 0o222:
+            raise PermissionError(errno.EACCES, "the file is read-only; `chmod u+w` allows to write it", target)
+
+
 class Unfinished:
     """A file in the making, as a context manager that leaves nothing behind unless `commit` is called.
 
@@ -146,10 +157,15 @@ class Unfinished:
     `path` is where to write: in a new folder beside the target that no other user can enter, so that no link can be
     planted there. Temporary files that a library makes beside `path` go with the folder. A lock tells other processes
     that this one lives; each new object removes the folders of dead processes.
+
+    Raises:
+        PermissionError: the target is a file without the right to write it.
+        OSError: the folder cannot be made.
     """
 
     def __init__(self, target: str, folder: str | None = None):
         self.target = os.path.abspath(target)
+        require_replaceable(self.target)
         where = folder or os.path.dirname(self.target)
         sweep(where)
         self._name = "unfinished" + os.path.splitext(target)[1]

@@ -3,7 +3,8 @@ import { Banners } from "./banners";
 import { CodePanel } from "./code/code_panel";
 import { Dialog, Differences, Gallery } from "./dialogs";
 import { GraphPanel } from "./graph/graph_panel";
-import { Palette, type PaletteKind, type Wire } from "./graph/palette";
+import type { Wire } from "./graph/new_nodes";
+import { Palette, type PaletteKind } from "./graph/palette";
 import { useKeys } from "./keys";
 import { Parameters } from "./parameters";
 import { Splitter } from "./splitter";
@@ -81,6 +82,9 @@ const KEYS: [string, string][] = [
   ["Shift+A, double click", "add a node"],
   ["C", "connect the selected node"],
   ["Delete", "delete what is selected"],
+  ["Ctrl+D", "duplicate the selected nodes"],
+  ["Ctrl+C, Ctrl+V", "copy and paste nodes"],
+  ["Ctrl+A, Ctrl+click", "select all nodes, or one more"],
   ["M", "mute the selected node"],
   ["D", "display the selected node alone, or everything"],
   ["F", "see everything, in the graph or the viewport"],

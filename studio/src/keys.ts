@@ -1,5 +1,6 @@
 import { useEffect } from "react";
-import { edit, findNode, getState, notify, send, setState } from "./studio";
+import { duplicateNodes } from "./graph/new_nodes";
+import { edit, findNode, getState, notify, select, send, setState, shownGraph } from "./studio";
 import { prims } from "./view/pick";
 
 interface Actions {
@@ -34,6 +35,29 @@ export function deleteSelection(): void {
     edit(selection.length > 1 ? "delete nodes" : "delete node", { do: "delete", nodes: selection });
 }
 
+export function duplicateSelection(): void {
+  duplicateNodes(getState().selection);
+}
+
+export function copySelection(): void {
+  const { selection } = getState();
+  if (!selection.length) return;
+  setState({ copied: selection });
+  notify(
+    selection.length > 1
+      ? `${selection.length} nodes are copied. Ctrl+V pastes them.`
+      : "The node is copied. Ctrl+V pastes it.",
+  );
+}
+
+export function paste(): void {
+  duplicateNodes(getState().copied);
+}
+
+export function selectAll(): void {
+  select(shownGraph(getState())?.nodes.map((node) => node.path) ?? []);
+}
+
 export function muteSelection(): void {
   const ops = getState().selection.map((node) => ({ do: "enable", node, on: !findNode(node)?.enabled }));
   if (ops.length) edit("mute", ...ops);
@@ -57,6 +81,10 @@ export function useKeys(actions: Actions): void {
       z: () => send("undo"),
       Z: () => send("redo"),
       y: () => send("redo"),
+      a: selectAll,
+      c: copySelection,
+      v: paste,
+      d: duplicateSelection,
     };
     const plain: Record<string, () => unknown> = {
       " ": togglePlay,
@@ -75,6 +103,7 @@ export function useKeys(actions: Actions): void {
       const typing = isTyping(event.target);
       const isControl = event.ctrlKey || event.metaKey;
       if (isControl && typing && event.key.toLowerCase() !== "s" && event.key !== "k") return;
+      if (isControl && event.key === "c" && String(getSelection())) return; // words of the page
       if (!isControl && (typing || event.altKey)) return;
       if (event.key === " " && event.target instanceof HTMLButtonElement) return;
       if (

@@ -50,6 +50,8 @@ export interface State {
   log: string[];
   notice: string;
   selection: string[];
+  /** The nodes that a paste duplicates. */
+  copied: string[];
   shownCode: string | null;
   /** The path of the graph that the panel shows; "" for the first one. */
   graph: string;
@@ -83,6 +85,7 @@ let state: State = {
   log: [],
   notice: "",
   selection: [],
+  copied: [],
   shownCode: null,
   graph: "",
   alone: null,

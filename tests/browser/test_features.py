@@ -136,7 +136,8 @@ def test_baking_writes_the_frames_of_a_play(tab, scene):
 
 
 KEYS = [
-    *("Space", "← →", "Home", "Shift+A, double click", "C", "Delete", "M", "D", "F", "Ctrl+Enter", "F8", "Ctrl+S"),
+    *("Space", "← →", "Home", "Shift+A, double click", "C", "Delete", "Ctrl+D", "Ctrl+C, Ctrl+V", "Ctrl+A, Ctrl+click"),
+    *("M", "D", "F", "Ctrl+Enter", "F8", "Ctrl+S"),
     *("Ctrl+Z, Ctrl+Shift+Z", "Ctrl+Space", "Ctrl+K", "?"),
 ]
 
@@ -176,6 +177,33 @@ def test_keys_do_what_is_told(tab):
     for wanted in ("hight", "tme"):
         page.keyboard.press("F8")
         tab.until("getSelection().toString()", wanted)
+
+
+def test_nodes_are_duplicated_copied_and_pasted(tab):
+    page = tab.page
+    nodes, edges = page.locator(".react-flow__node"), page.locator(".react-flow__edge")
+    tab.node("lift").click()
+    page.keyboard.press("Control+d")
+    expect(tab.node("lift2")).to_be_visible()
+    expect(edges).to_have_count(5)
+    assert tab.node("lift2").bounding_box()["y"] != tab.node("lift").bounding_box()["y"]
+    page.keyboard.press("Control+z")
+    expect(nodes).to_have_count(4)
+    tab.node("lift").click()
+    tab.node("write").click(modifiers=["Control"])
+    page.keyboard.press("Control+c")
+    page.keyboard.press("Control+v")
+    expect(nodes).to_have_count(6)
+    expect(edges).to_have_count(6)
+    page.keyboard.press("Control+v")
+    expect(tab.node("lift3")).to_be_visible()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("This graph has no nodes.")).to_be_visible()
+    page.get_by_role("button", name="Add a node").click()
+    page.get_by_role("combobox", name="Add a node").fill("read time")
+    page.keyboard.press("Enter")
+    expect(nodes).to_have_count(1)
 
 
 @contextlib.contextmanager

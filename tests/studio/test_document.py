@@ -97,6 +97,45 @@ def test_deleting_cuts_the_connections_of_others(document):
     assert sources(document, f"{G}/write.inputs:value") == []
 
 
+def test_copies_are_connected_to_each_other_and_to_what_the_originals_read(document):
+    document.edit([{"do": "duplicate", "graph": G, "names": {f"{G}/lift": "lift2", f"{G}/write": "write2"}}], "copy")
+    assert names(document) == ["read", "clock", "lift", "write", "lift2", "write2"]
+    for name in ("inputs:codeStr", "inputs:height"):
+        assert document.layer.GetAttributeAtPath(f"{G}/lift2.{name}").default == (
+            document.layer.GetAttributeAtPath(f"{G}/lift.{name}").default
+        )
+    assert sources(document, f"{G}/write2.inputs:value") == [f"{G}/lift2.outputs:lifted"]
+    assert sources(document, f"{G}/lift2.inputs:points") == [f"{G}/read.outputs:value"]
+    assert document.stage.GetRelationshipAtPath(f"{G}/write2.inputs:prim").GetTargets() == ["/Sheet"]
+    assert sources(document, f"{G}/write.inputs:value") == [f"{G}/lift.outputs:lifted"], "originals stay as they are"
+    document.undo()
+    assert names(document) == ["read", "clock", "lift", "write"]
+
+
+def test_copies_in_another_graph_have_no_connections_to_the_first(document):
+    document.edit([{"do": "addGraph", "path": "/Other"}], "graph")
+    document.edit([{"do": "duplicate", "graph": "/Other", "names": {f"{G}/{n}": n for n in ("lift", "write")}}], "copy")
+    assert sources(document, "/Other/write.inputs:value") == ["/Other/lift.outputs:lifted"]
+    assert sources(document, "/Other/lift.inputs:points") == []
+    assert document.stage.GetRelationshipAtPath("/Other/write.inputs:prim").GetTargets() == ["/Sheet"]
+
+
+def test_a_node_of_another_layer_is_copied_as_it_is(tmp_path, scene):
+    over = tmp_path / "over.usda"
+    over.write_text(
+        f"#usda 1.0\n(\n    subLayers = [@./{scene.name}@]\n)\n"
+        'over "Graph"\n{\n    over "lift"\n    {\n        float inputs:height = 7\n    }\n}\n'
+    )
+    document = Document.open(str(over))
+    document.edit([{"do": "duplicate", "graph": G, "names": {f"{G}/lift": "lift2"}}], "copy")
+    document.save({})
+    stage = Usd.Stage.Open(str(over))
+    copy = stage.GetPrimAtPath(f"{G}/lift2")
+    assert copy.GetTypeName() == "OmniGraphNode" and copy.GetAttribute("inputs:height").Get() == 7
+    assert "def lift" in copy.GetAttribute("inputs:codeStr").Get()
+    assert [str(p) for p in copy.GetAttribute("inputs:points").GetConnections()] == [f"{G}/read.outputs:value"]
+
+
 def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
     over = tmp_path / "over.usda"
     over.write_text(f"#usda 1.0\n(\n    subLayers = [@./{scene.name}@]\n)\n")
@@ -195,6 +234,23 @@ def test_saving_does_not_write_over_changes_of_others(document, scene):
         document.save({})
     document.note_files()
     document.save({})
+    assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
+
+
+def test_a_save_keeps_links_and_rights_and_leaves_read_only_files(scene, tmp_path):
+    link = tmp_path / "link.usda"
+    link.symlink_to(scene.name)
+    scene.chmod(0o640)
+    document = Document.open(str(link))
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
+    document.save({})
+    assert link.is_symlink() and scene.stat().st_mode & 0o777 == 0o640
+    assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
+    document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 3.5}], "set")
+    scene.chmod(0o444)
+    document.note_files()
+    with pytest.raises(EditError, match=r"the file is read-only; `chmod u\+w` allows.*edits are still here"):
+        document.save({})
     assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
 
 

@@ -21,7 +21,7 @@ import { deleteSelection } from "../keys";
 import type { Graph, Port } from "../messages";
 import { edit, select, setState, shownGraph, useStudio } from "../studio";
 import { edgesOf, type FlowNode, isLarge, nodesOf, split } from "./graph_model";
-import type { Wire } from "./palette";
+import type { Wire } from "./new_nodes";
 
 interface Props {
   theme: Theme;
@@ -164,6 +164,19 @@ function GraphView({ theme, addNode }: Props) {
           </button>
         </div>
       )}
+      {graph && !graph.nodes.length && (
+        <div className="empty">
+          <p>This graph has no nodes.</p>
+          <button
+            type="button"
+            className="accent"
+            title="Shift+A, or a double click"
+            onClick={() => addNode()}
+          >
+            Add a node
+          </button>
+        </div>
+      )}
       {graph && graph.omitted > 0 && (
         <p className="status warning">
           {`${graph.nodes.length} of ${graph.nodes.length + graph.omitted} nodes are shown; all of them run.`}
@@ -177,9 +190,9 @@ function GraphView({ theme, addNode }: Props) {
         onNodesChange={change}
         onEdgesChange={pick}
         onNodeDragStop={moved}
-        onNodeClick={(_, node) => {
+        onNodeClick={(event, node) => {
           setPicked([]);
-          select([node.id]);
+          select(event.ctrlKey || event.metaKey ? toggled(selection, node.id) : [node.id]);
         }}
         onEdgeClick={(_, edge) => {
           setState({ selection: [] });
@@ -214,6 +227,11 @@ function GraphView({ theme, addNode }: Props) {
       </ReactFlow>
     </section>
   );
+}
+
+/** Adds a node to a selection, or takes it out. */
+function toggled(selection: string[], node: string): string[] {
+  return selection.includes(node) ? selection.filter((each) => each !== node) : [node, ...selection];
 }
 
 /** Tells how many nodes of a graph failed. */

@@ -1,15 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { deleteSelection, displaySelection, muteSelection, step, togglePlay } from "../keys";
-import { allNodes, edit, getState, notify, select, send, setState, shownGraph, useStudio } from "../studio";
+import {
+  copySelection,
+  deleteSelection,
+  displaySelection,
+  duplicateSelection,
+  muteSelection,
+  paste,
+  selectAll,
+  step,
+  togglePlay,
+} from "../keys";
+import { allNodes, edit, getState, select, send, useStudio } from "../studio";
+import { addNode, type Wire } from "./new_nodes";
 import { candidates } from "./wires";
 
 export type PaletteKind = "commands" | "nodes" | "wires";
-
-/** The end of a wire that was dropped in the void: the other end is a new node. */
-export interface Wire {
-  source?: string;
-  target?: string;
-}
 
 interface Entry {
   label: string;
@@ -32,47 +37,14 @@ const COMMANDS: Entry[] = [
   { label: "Undo", about: "Ctrl+Z", run: () => send("undo") },
   { label: "Redo", about: "Ctrl+Shift+Z", run: () => send("redo") },
   { label: "Delete what is selected", about: "Delete", run: deleteSelection },
+  { label: "Duplicate the selected nodes", about: "Ctrl+D", run: duplicateSelection },
+  { label: "Copy the selected nodes", about: "Ctrl+C", run: copySelection },
+  { label: "Paste nodes into this graph", about: "Ctrl+V", run: paste },
+  { label: "Select all nodes of this graph", about: "Ctrl+A", run: selectAll },
   { label: "Mute the selected node", about: "M", run: muteSelection },
   { label: "Display the selected node alone, or everything", about: "D", run: displaySelection },
   { label: "Read the file again", about: "gives up unsaved edits", run: () => send("reload") },
 ];
-
-/** Adds a node beside the selected one. */
-function addNode(type: string, wire?: Wire): void {
-  const state = getState();
-  const graph = shownGraph(state);
-  if (!graph) return notify("This scene has no graph yet. Choose Add a graph first.");
-  const last = type.split(".").pop() ?? "node";
-  const base = last[0].toLowerCase() + last.slice(1);
-  const taken = new Set(graph.nodes.map((node) => node.name));
-  let name = base;
-  for (let count = 2; taken.has(name); count++) name = `${base}${count}`;
-  const beside = graph.nodes.find((node) => state.selection.includes(node.path)) ?? graph.nodes.at(-1);
-  const place = beside?.position ?? placeOnScreen(beside?.path);
-  const places = graph.nodes
-    .map((node) => node.position ?? placeOnScreen(node.path))
-    .filter((at) => at !== null);
-  const position = freePlace(place ? [place[0] + 240, place[1] + 60] : [0, 0], places);
-  const node = `${graph.path}/${name}`;
-  const add = { do: "add", graph: graph.path, type, name, position };
-  edit(`add ${last}`, add, ...(wire ? [{ do: "insert", node, ...wire }] : []));
-  setState({ selection: [node] });
-}
-
-/** Moves a place down until no node lies there. */
-function freePlace([x, y]: number[], taken: number[][]): number[] {
-  let free = y;
-  while (taken.some(([left, top]) => Math.abs(left - x) < 210 && Math.abs(top - free) < 190)) free += 40;
-  return [x, free];
-}
-
-function placeOnScreen(path: string | undefined): [number, number] | null {
-  const element = path
-    ? document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(path)}"]`)
-    : null;
-  const found = element?.style.transform.match(/translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/);
-  return found ? [Number(found[1]), Number(found[2])] : null;
-}
 
 function score(entry: Entry, words: string[]): number {
   const label = entry.label.toLowerCase();

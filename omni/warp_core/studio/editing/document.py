@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import itertools
 import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
+from ...files import require_replaceable
 from ...nodes.stock import node_registry
 from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
 from .edits import QUIET, EditError, Editor, changed_by, run
@@ -173,6 +175,8 @@ class Document:
     def save(self, texts: dict[str, str]) -> None:
         """Write the root layer, with other `texts` for some nodes. The file appears whole or not at all.
 
+        It keeps its rights, and a file that a link leads to stays where it is.
+
         Raises:
             EditError: The file cannot be written, or has changed on disk since it was read.
         """
@@ -182,13 +186,17 @@ class Document:
         layer.TransferContent(self.layer)
         for node, text in texts.items():
             layer.GetAttributeAtPath(f"{node}.inputs:codeStr").default = text
-        part = os.path.join(os.path.dirname(self.path), f".{os.path.basename(self.path)}.{os.getpid()}.part")
+        place = os.path.realpath(self.path)  # a link stays a link
+        part = os.path.join(os.path.dirname(place), f".{os.path.basename(place)}.{os.getpid()}.part")
         part += Path(self.path).suffix
         try:
+            require_replaceable(place)
             with quiet():
                 if not layer.Export(part, args=_format_arguments(self.layer)):
                     raise EditError(f"{self.path} cannot be written")
-            os.replace(part, self.path)
+            if os.path.exists(place):
+                shutil.copymode(place, part)
+            os.replace(part, place)
         except (Tf.ErrorException, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else reason(error)
             raise EditError(

@@ -158,12 +158,64 @@ def _disconnect_all(editor: Editor, node: str) -> None:
                 (prop.SetTargets if is_rel else prop.SetConnections)(kept)
 
 
-def _rename(editor: Editor, node: str, name: str) -> None:
-    prim = editor.prim(node)
+def _duplicate(editor: Editor, graph: str, names: dict[str, str]) -> None:
+    """Copy nodes into a graph, under new names. Connections between them become connections between the copies.
+
+    Copies keep the other connections of their inputs, unless these come from another graph.
+    """
+    editor.prim(graph)
+    copies = {}
+    for node, name in names.items():
+        _require_free(editor, graph, name)
+        _copy(editor, editor.prim(node), f"{graph}/{name}")
+        copies[node] = f"{graph}/{name}"
+    for copy in copies.values():
+        for prim in Usd.PrimRange(editor.stage.GetPrimAtPath(copy)):
+            for prop in prim.GetAuthoredProperties():
+                _redirect(editor, prop, copies)
+
+
+def _copy(editor: Editor, prim: Usd.Prim, copy: str) -> None:
+    layer = editor.stage.GetRootLayer()
+    if len(prim.GetPrimStack()) == 1 and layer.GetPrimAtPath(prim.GetPath()) is not None:
+        Sdf.CopySpec(layer, prim.GetPath(), layer, copy)
+    elif prim.GetAllChildren():
+        raise EditError(
+            f"{prim.GetPath()} has nodes below it, and another layer defines them; only single nodes are copied"
+        )
+    else:
+        target = editor.stage.DefinePrim(copy, prim.GetTypeName())
+        for prop in prim.GetAuthoredProperties():
+            prop.FlattenTo(target)
+
+
+def _redirect(editor: Editor, prop: Usd.Property, copies: dict[str, str]) -> None:
+    """Let a property of a copy refer to other copies in place of their originals, and to no other graph."""
+    is_rel = isinstance(prop, Usd.Relationship)
+    graph = graph_of(editor.stage, str(prop.GetPath()))
+    found = prop.GetTargets() if is_rel else prop.GetConnections()
+    kept = []
+    for path in found:
+        node = next((node for node in copies if path.HasPrefix(node)), None)
+        place = path if node is None else path.ReplacePrefix(node, copies[node])
+        home = editor.stage.GetPrimAtPath(graph_of(editor.stage, str(place)))
+        if str(home.GetPath()) == graph or home.GetTypeName() != "OmniGraph":
+            kept.append(place)
+    if kept != found:
+        (prop.SetTargets if is_rel else prop.SetConnections)(kept)
+
+
+def _require_free(editor: Editor, graph: str, name: str) -> None:
+    """Raise EditError unless a graph may get a node of this name."""
     if not Sdf.Path.IsValidIdentifier(name):
         raise EditError(f"{name!r} is not a name for a node: letters, digits and _ only")
-    if editor.stage.GetPrimAtPath(prim.GetPath().ReplaceName(name)):
+    if editor.stage.GetPrimAtPath(f"{graph}/{name}"):
         raise EditError(f"there is a node {name} already")
+
+
+def _rename(editor: Editor, node: str, name: str) -> None:
+    prim = editor.prim(node)
+    _require_free(editor, str(prim.GetPath().GetParentPath()), name)
     namespace = Usd.NamespaceEditor(editor.stage)
     namespace.RenamePrim(prim, name)
     can = namespace.CanApplyEdits()
@@ -195,6 +247,7 @@ OPERATIONS: dict[str, Callable[..., None]] = {
     "add": _add,
     "addGraph": _add_graph,
     "delete": _delete,
+    "duplicate": _duplicate,
     "rename": _rename,
     "move": _move,
     "enable": _enable,
