@@ -259,6 +259,8 @@ def _convert(options: argparse.Namespace) -> int:
     conversion, progress = _load("volumes.vdb_conversion"), _load("devices.progress")
     if not options.output.endswith(".nvdb"):
         raise _Stop(USAGE, f"{options.output}: only .nvdb files can be written")
+    if os.path.realpath(options.source) == os.path.realpath(options.output):
+        raise _Stop(USAGE, f"{options.output}: is the file to convert; write another one")
     try:
         with progress.Bar("converting", len(options.grids)) as bar:
             names = conversion.convert_file(options.source, options.output, options.grids, options.codec, bar.advance)
@@ -273,7 +275,7 @@ def _convert(options: argparse.Namespace) -> int:
         what = "read" if where == INPUT else "written"
         raise _Stop(where, f"{name}: cannot be {what}: {error.strerror or error}") from None
     shown = ", ".join(map(repr, names[:4])) + (" and more" if len(names) > 4 else "")
-    print(harmless(f"wrote {options.output}: {len(names)} grids, {shown}"))
+    print(harmless(f"wrote {options.output}: {len(names)} grid{'s' * (len(names) != 1)}, {shown}"))
     return OK
 
 

@@ -408,7 +408,7 @@ def test_frames_of_a_volume(tmp_path):
     stage.SetEndTimeCode(2)
     stage.Save()
     request = Request(str(tmp_path / "s.usda"), str(tmp_path / "a.gif"), frames=(1, 2), size=(60, 40))
-    assert preview(request) == "2 frames at 24 per second, 0 triangles, 0 points, 1 grids, 60x40"
+    assert preview(request) == "2 frames at 24 per second, 0 triangles, 0 points, 1 grid, 60x40"
 
 
 def test_damaged_stages_of_volumes(tmp_path):

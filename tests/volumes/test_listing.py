@@ -1,5 +1,6 @@
 """The command that lists the grids of a volume file."""
 
+import os
 import re
 import struct
 
@@ -43,7 +44,14 @@ def test_says_which_file_cannot_be_listed(tmp_path, capsys):
     assert capsys.readouterr().err == f"error: {path}: cannot be read: No such file or directory\n"
     path.write_text("no volume")
     assert cli.main(["volume", str(path)]) == cli.INPUT
-    assert f"error: {path}: byte 0: this is no .nvdb file" in capsys.readouterr().err
+    assert f"error: {path}: byte 0: this is no .nvdb or .vdb file" in capsys.readouterr().err
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, capsys):
+    path = tmp_path / "pipe.vdb"
+    os.mkfifo(path)
+    assert cli.main(["volume", str(path)]) == cli.INPUT
+    assert capsys.readouterr().err == f"error: {path}: cannot be read: it is not a regular file\n"
 
 
 def test_names_of_grids_cannot_move_the_cursor(tmp_path, capsys):

@@ -206,7 +206,7 @@ def test_does_not_believe_in_promised_memory(codec, tmp_path):
 @pytest.mark.parametrize(
     ("codec", "at", "form", "number", "why"),
     [
-        ("none", 0, "Q", 7, "byte 0: this is no .nvdb file"),
+        ("none", 0, "Q", 7, "byte 0: this is no .nvdb or .vdb file"),
         ("none", 8, "I", 31 << 21, "byte 0: version 31.0.0 or codec 0 of NanoVDB cannot be read"),
         ("none", 14, "H", 3, "byte 0: version 32.4.2 or codec 3 of NanoVDB cannot be read"),
         ("none", 12, "H", 60000, "byte .*: the (meta|name).* of a grid: .* bytes are needed, but .* are left"),

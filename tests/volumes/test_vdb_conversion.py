@@ -178,6 +178,7 @@ def test_the_command_changes_the_codec_of_nvdb_files(tmp_path):
     ("arguments", "code", "text"),
     [
         (["several.vdb", "out.vdb"], cli.USAGE, "out.vdb: only .nvdb files can be written"),
+        (["./a.nvdb", "a.nvdb"], cli.USAGE, "a.nvdb: is the file to convert; write another one"),
         (
             ["several.vdb", "out.nvdb", "--grid", "smoke"],
             cli.USAGE,
@@ -197,3 +198,8 @@ def test_the_command_says_what_went_wrong(arguments, code, text, tmp_path, capsy
     assert cli.main(["convert", *files, *arguments[2:]]) == code
     assert text in capsys.readouterr().err
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_vdb_file_that_is_read_as_nvdb_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"byte 0: this is a \.vdb file, which `wp\.Volume\.load_from_vdb` reads"):
+        read_grids(unpacked("several.vdb", tmp_path))

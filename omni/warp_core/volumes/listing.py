@@ -10,7 +10,7 @@ import numpy as np
 
 from .nvdb_file import GridFile, read_grids
 from .vdb_file import VdbHead, read_vdb_heads
-from .vdb_header import VDB_MAGIC, base_name
+from .vdb_header import base_name, is_vdb
 
 COLUMNS = ("name", "type", "class", "voxels", "first voxel", "last voxel", "voxel size", "memory", "in file")
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -23,9 +23,7 @@ def list_volume_file(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
         VolumeFileError: If it is no such file, or is damaged.
         OSError: If the file cannot be read.
     """
-    with open(path, "rb") as file:
-        is_vdb = file.read(len(VDB_MAGIC)) == VDB_MAGIC
-    if is_vdb:
+    if is_vdb(path):
         return [_vdb_row(head) for head in read_vdb_heads(path)]
     return [_nvdb_row(grid) for grid in read_grids(path)]
 

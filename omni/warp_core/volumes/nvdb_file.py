@@ -20,6 +20,7 @@ from ..lib.volumes.grid_types import GRID_TYPES
 from .file_cursor import FileCursor, Source, opened
 from .layout import GRID, NO_CHECKSUM
 from .nvdb_payload import CODECS
+from .vdb_header import VDB_MAGIC
 
 CLASSES = (
     "unknown", "level set", "fog volume", "staggered", "point index", "point data", "topology", "voxel volume",
@@ -180,7 +181,10 @@ def _has_file_header(cursor: FileCursor) -> bool:
     if head[:8] in _FILE_MAGICS and len(head) >= _FILE_HEADER.size:
         raise cursor.error(f"version {_version_text(version)} or codec {codec} of NanoVDB cannot be read; "
                            f"versions {_MAJOR_VERSION}.x and the codecs {', '.join(CODECS)} can")  # fmt: skip
-    raise cursor.error("this is no .nvdb file: it begins with neither a FileHeader nor a grid of NanoVDB")
+    if head.startswith(VDB_MAGIC):
+        raise cursor.error("this is a .vdb file, which `wp.Volume.load_from_vdb` reads; `omni-warp convert` makes a "
+                           ".nvdb file of it")  # fmt: skip
+    raise cursor.error("this is no .nvdb or .vdb file: it begins with no header of NanoVDB or OpenVDB")
 
 
 def _version_text(version: int) -> str:

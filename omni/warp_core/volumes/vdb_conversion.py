@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .file_cursor import Source, opened
+from .file_cursor import Source
 from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, whole_masks, with_feature
 from .grid_tree import unpack_mask
 from .layout import CLASS_TOPOLOGY, LEAF_SIDE, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import read_grids, write_grids
 from .vdb_file import list_vdb, read_vdb
 from .vdb_grid import GRID_CLASSES, VdbGrid
-from .vdb_header import VDB_MAGIC
+from .vdb_header import is_vdb
 
 _BY_NAME = {value_type.name: value_type for value_type in VALUE_TYPES.values()}
 # The values of a grid buffer that hold those of a .vdb file without loss.
@@ -134,9 +134,7 @@ def grids_of(source: Source) -> tuple[list[str], Callable[[int], np.ndarray]]:
         VolumeFileError: If it is no such file, or is damaged. The function raises it, too.
         OSError: If the file cannot be read.
     """
-    with opened(source) as cursor:
-        is_vdb = cursor.left >= len(VDB_MAGIC) and cursor.take(len(VDB_MAGIC), "the header") == VDB_MAGIC
-    if is_vdb:
+    if is_vdb(source):
         names = [entry.name for entry in list_vdb(source)]
         return names, lambda number: grid_buffer_of(read_vdb(source, index=number))
     grids = read_grids(source)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .file_cursor import FileCursor
+from .file_cursor import FileCursor, Source, opened
 
 VERSIONS = range(222, 226)  # of the format: OpenVDB 2 to 12
 VDB_MAGIC = b" BDV\0\0\0\0"
@@ -30,6 +30,12 @@ _MAPS: dict[str, tuple[int, slice | None, slice | None]] = {
     "TranslationMap": (3, None, slice(3)),
 }
 _AFFINE_MAPS = ("AffineMap", "UnitaryMap")
+
+
+def is_vdb(source: Source) -> bool:
+    """True if a file, given by its path or its bytes, begins as those of OpenVDB do. Raises OSError."""
+    with opened(source) as cursor:
+        return cursor.left >= len(VDB_MAGIC) and cursor.take(len(VDB_MAGIC), "the header") == VDB_MAGIC
 
 
 @dataclass(frozen=True)

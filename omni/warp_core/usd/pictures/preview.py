@@ -172,7 +172,8 @@ class _Artist:
                 f"{self.request.name}: has no visible meshes, shapes, curves, points or volumes at frame {frame:g}"
             )
         width, height = self.request.size
-        volumes = f"{len(scene.volumes)} grids, " if scene.volumes else ""
+        count = len(scene.volumes)
+        volumes = f"{count} grid{'s' * (count != 1)}, " if count else ""
         self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {volumes}{width}x{height}"
         with self._read_errors(frame):
             view = self._view(time, scene, width / height)
