@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .conjugate import CR as CR
     from .conjugate import cg as cg
     from .conjugate import cr as cr
+    from .fsai import FSAI as FSAI
     from .generalized import GMRES as GMRES
     from .generalized import gmres as gmres
     from .linear_operator import LinearOperator as LinearOperator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conjugate": "CG CR cg cr",
+    "fsai": "FSAI",
     "generalized": "GMRES gmres",
     "linear_operator": "LinearOperator aslinearoperator",
     "preconditioners": "preconditioner",
@@ -37,8 +39,6 @@ _load = loader(__name__, _HOMES, globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name == "FSAI":
-        raise AttributeError("wp.optim.linear has no 'FSAI' yet; take preconditioner(A, 'block_jacobi_direct')")
     return _load(name)
 
 

@@ -16,6 +16,7 @@ from ...lang.values.type_registry import python_type, wc_type
 from ...launches.launch import launch
 from ...sparse.creation import bsr_get_diag
 from ...sparse.matrix import BsrMatrix, block_numbers
+from .fsai import FSAI
 from .linear_operator import LinearOperator, aslinearoperator
 from .solver_kernels import OPTIONS
 
@@ -32,7 +33,8 @@ def preconditioner(A: Any, ptype: str = "diag") -> LinearOperator | None:
         ptype: "diag" divides by the diagonal, "diag_abs" by its absolute values; a zero counts as one.
             "block_jacobi_direct" multiplies by the inverses of the blocks on the diagonal; a singular one counts as the
             identity. "block_jacobi_sequential" and "block_jacobi_tile" do so for blocks that are symmetric and positive
-            definite, and take the identity for others. "id" does nothing.
+            definite, and take the identity for others. "fsai" is `FSAI(A)`, for a sparse matrix that is symmetric and
+            positive definite. "id" does nothing.
 
     Returns:
         The operator; None for "id". It has the values of now: make another one when `A` changes.
@@ -51,10 +53,10 @@ def preconditioner(A: Any, ptype: str = "diag") -> LinearOperator | None:
     if ptype == "id":
         return None
     if ptype == "fsai":
-        raise ValueError("preconditioner: ptype='fsai' is not there yet; take 'diag' or 'block_jacobi_direct'")
+        return FSAI(A)
     if ptype not in ("diag", "diag_abs", *_BLOCKS):
         raise ValueError(
-            f"Unsupported preconditioner type {ptype!r}; expected diag, diag_abs, {', '.join(_BLOCKS)} or id"
+            f"Unsupported preconditioner type {ptype!r}; expected diag, diag_abs, {', '.join(_BLOCKS)}, fsai or id"
         )
     with observers.NotRecording():
         if ptype in _BLOCKS:
