@@ -141,7 +141,7 @@ def test_mistakes_are_told(call, text):
     ("call", "text"),
     [
         (lambda: fem.make_polynomial_space(GEO, element_basis=fem.ElementBasis.BSPLINE), "BSPLINE yet"),
-        (lambda: fem.make_test(SPACE, space_restriction=1), "no restrictions of spaces yet"),
+        (lambda: fem.make_space_partition(SPACE.topology, environment_first=True), "no environments yet"),
         (lambda: fem.Grid2D(res=(1, 1), env_count=2), "no environments yet"),
         (lambda: fem.interpolate(one, dest=SPACE.make_field(), dim=3), "no dim yet"),
         (lambda: fem.interpolate(scaled, fields={"v": TEST}, at=CELLS, values={"factor": 1.0}), "no test and trial"),

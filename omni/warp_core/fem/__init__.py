@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .dirichlet import project_system_rhs as project_system_rhs
     from .domains.domains import BoundarySides as BoundarySides
     from .domains.domains import Cells as Cells
+    from .domains.domains import FrontierSides as FrontierSides
     from .domains.domains import GeometryDomain as GeometryDomain
     from .domains.domains import Sides as Sides
     from .domains.domains import Subdomain as Subdomain
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .field_operators import div as div
     from .field_operators import div_outer as div_outer
     from .field_operators import element_index as element_index
+    from .field_operators import element_partition_index as element_partition_index
     from .field_operators import grad as grad
     from .field_operators import grad_average as grad_average
     from .field_operators import grad_jump as grad_jump
@@ -41,6 +43,11 @@ if TYPE_CHECKING:
     from .field_operators import jump as jump
     from .field_operators import measure as measure
     from .field_operators import measure_ratio as measure_ratio
+    from .field_operators import node_count as node_count
+    from .field_operators import node_index as node_index
+    from .field_operators import node_inner_weight as node_inner_weight
+    from .field_operators import node_inner_weight_gradient as node_inner_weight_gradient
+    from .field_operators import node_partition_index as node_partition_index
     from .field_operators import normal as normal
     from .field_operators import outer as outer
     from .field_operators import position as position
@@ -55,8 +62,22 @@ if TYPE_CHECKING:
     from .geometries.mesh_geometry import Tetmesh as Tetmesh
     from .geometries.mesh_geometry import Trimesh2D as Trimesh2D
     from .geometries.mesh_geometry import Trimesh3D as Trimesh3D
+    from .geometries.partitions import CellBasedGeometryPartition as CellBasedGeometryPartition
+    from .geometries.partitions import ExplicitGeometryPartition as ExplicitGeometryPartition
+    from .geometries.partitions import GeometryPartition as GeometryPartition
+    from .geometries.partitions import LinearGeometryPartition as LinearGeometryPartition
     from .geometries.reference_cells import Element as Element
     from .geometries.shape_functions import ElementBasis as ElementBasis
+    from .index_types import NULL_ELEMENT_INDEX as NULL_ELEMENT_INDEX
+    from .index_types import NULL_NODE_INDEX as NULL_NODE_INDEX
+    from .index_types import NULL_QP_INDEX as NULL_QP_INDEX
+    from .index_types import Coords as Coords
+    from .index_types import Coords_f64 as Coords_f64
+    from .index_types import ElementIndex as ElementIndex
+    from .index_types import ElementKind as ElementKind
+    from .index_types import NodeIndex as NodeIndex
+    from .index_types import Operator as Operator
+    from .index_types import QuadraturePointIndex as QuadraturePointIndex
     from .integrands import Domain as Domain
     from .integrands import Field as Field
     from .integrands import Integrand as Integrand
@@ -73,8 +94,13 @@ if TYPE_CHECKING:
     from .spaces.fields import GeometryField as GeometryField
     from .spaces.fields import UniformField as UniformField
     from .spaces.fields import make_discrete_field as make_discrete_field
+    from .spaces.fields import make_restriction as make_restriction
     from .spaces.fields import make_test as make_test
     from .spaces.fields import make_trial as make_trial
+    from .spaces.space_partitions import SpacePartition as SpacePartition
+    from .spaces.space_partitions import SpaceRestriction as SpaceRestriction
+    from .spaces.space_partitions import make_space_partition as make_space_partition
+    from .spaces.space_partitions import make_space_restriction as make_space_restriction
     from .spaces.spaces import BasisSpace as BasisSpace
     from .spaces.spaces import FunctionSpace as FunctionSpace
     from .spaces.spaces import make_collocated_function_space as make_collocated_function_space
@@ -84,12 +110,19 @@ if TYPE_CHECKING:
 _HOMES = {
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
-    "domains.domains": "BoundarySides Cells GeometryDomain Sides Subdomain",
-    "field_operators": """D average curl deformation_gradient degree div div_outer element_index grad grad_average
-        grad_jump grad_outer inner jump measure measure_ratio normal outer position to_inner_cell to_outer_cell""",
+    "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",
+    "field_operators": """D average curl deformation_gradient degree div div_outer element_index
+        element_partition_index grad grad_average grad_jump grad_outer inner jump measure
+        measure_ratio node_count node_index node_inner_weight node_inner_weight_gradient
+        node_partition_index normal outer position to_inner_cell to_outer_cell""",
     "spaces.dof_mappers": "DofMapper SkewSymmetricTensorMapper SymmetricTensorMapper",
-    "spaces.fields": "DiscreteField FieldLike GeometryField UniformField make_discrete_field make_test make_trial",
+    "spaces.fields": """DiscreteField FieldLike GeometryField UniformField make_discrete_field make_restriction
+        make_test make_trial""",
     "geometries.grid_geometry": "Grid2D Grid3D",
+    "geometries.partitions": """CellBasedGeometryPartition ExplicitGeometryPartition GeometryPartition
+        LinearGeometryPartition""",
+    "index_types": """Coords Coords_f64 ElementIndex ElementKind NULL_ELEMENT_INDEX NULL_NODE_INDEX NULL_QP_INDEX
+        NodeIndex Operator QuadraturePointIndex""",
     "integrands": "Domain Field Integrand Sample integrand",
     "integration": "integrate",
     "interpolation": "interpolate",
@@ -99,6 +132,7 @@ _HOMES = {
     "domains.quadratures": "NodalQuadrature Quadrature RegularQuadrature",
     "geometries.reference_cells": "Element",
     "geometries.shape_functions": "ElementBasis",
+    "spaces.space_partitions": "SpacePartition SpaceRestriction make_space_partition make_space_restriction",
     "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
         make_polynomial_space""",
     "utils": "utils",

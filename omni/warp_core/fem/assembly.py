@@ -28,7 +28,11 @@ from ..sparse.rows import NUMERIC
 from ..sparse.triplets import bsr_set_from_triplets
 from .domains.domains import GeometryDomain
 from .domains.quadratures import Quadrature
-from .spaces.spaces import BasisSpace, FunctionSpace
+from .spaces.fields import TestField, TrialField
+from .spaces.space_partitions import SpacePartition
+from .spaces.spaces import BasisSpace
+
+Nodes = BasisSpace | SpacePartition  # what has the nodes of cells
 
 
 class Places(NamedTuple):
@@ -54,15 +58,15 @@ def _device_array(values: np.ndarray, domain: GeometryDomain) -> array:
 # -- vectors --------------------------------------------------------------------------------------------------------
 
 
-def node_places(basis: BasisSpace, domain: GeometryDomain) -> Places:
+def node_places(of: Nodes, domain: GeometryDomain) -> Places:
     """The integrals of each node among those of elements: node of a cell x element."""
 
     def find() -> Places:
-        nodes = domain.element_nodes(basis.cell_nodes).T
-        starts = np.searchsorted(np.sort(nodes.ravel()), np.arange(basis.node_count() + 1))
+        nodes = domain.element_nodes(of.cell_nodes).T
+        starts = np.searchsorted(np.sort(nodes.ravel()), np.arange(of.node_count() + 1))
         return Places(*(_device_array(a, domain) for a in (by_node(nodes), starts)))
 
-    return domain.remember(("nodes", basis), find)
+    return domain.remember(("nodes", of), find)
 
 
 def by_node(nodes: np.ndarray) -> np.ndarray:
@@ -93,18 +97,18 @@ def add_numbers(values: array2d(dtype=Any), out: array2d(dtype=Any)):
     out[i, j] += out.dtype(values[i, j])
 
 
-def add_vector(space: FunctionSpace, points: Quadrature, integrals: array, dtype: Any, output: Any, add: bool) -> array:
+def add_vector(test: TestField, points: Quadrature, integrals: array, dtype: Any, output: Any, add: bool) -> array:
     """Sum up the integrals of each node: into `output`, or into a new array of values or of numbers."""
     rows = integrals.shape[2]
-    places = node_places(space.basis, points.domain)
+    places = node_places(test.nodes, points.domain)
     if output is None or add:
-        count = space.node_count()
+        count = test.node_count()
         shape = (count, rows) if rows > 1 and isinstance(wc_type(dtype), Scalar) else (count,)
         made = empty(shape, dtype=dtype, device=integrals.device, requires_grad=integrals.requires_grad)
     else:
         made = output
     if output is not None:
-        _check_output(output, space)
+        _check_output(output, test)
     flat = integrals.reshape((integrals.shape[0] * integrals.shape[1], rows))
     target = numbers_of(made, rows)
     launch(sum_nodes, target.shape, [*places, flat], outputs=[target], device=integrals.device)
@@ -121,14 +125,14 @@ def numbers_of(values: array, components: int) -> array:
     return flat.reshape((flat.size // components, components))
 
 
-def _check_output(output: Any, space: FunctionSpace) -> None:
+def _check_output(output: Any, test: TestField) -> None:
     if not isinstance(output, array):
         raise TypeError(f"output: expected an array for a form with a test field, got {type(output).__name__}")
     t: Any = wc_type(output.dtype)
     count = getattr(t, "count", 1) * int(np.prod(output.shape[1:]))
-    if output.shape[0] != space.node_count() or count != space.component_count or not output.is_contiguous:
+    if output.shape[0] != test.node_count() or count != test.space.component_count or not output.is_contiguous:
         raise ValueError(
-            f"output: expected {space.node_count()} values of {space.component_count} numbers without gaps, got "
+            f"output: expected {test.node_count()} values of {test.space.component_count} numbers without gaps, got "
             f"{output.dtype.__name__} with the shape {tuple(output.shape)}"
         )
 
@@ -136,11 +140,11 @@ def _check_output(output: Any, space: FunctionSpace) -> None:
 # -- matrices -------------------------------------------------------------------------------------------------------
 
 
-def _triplet_places(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain) -> tuple[array, array]:
+def _triplet_places(test: Nodes, trial: Nodes, domain: GeometryDomain) -> tuple[array, array]:
     """Rows and columns of the integrals: element x test node x trial node."""
 
     def find() -> tuple[array, array]:
-        rows, columns = (domain.element_nodes(basis.cell_nodes) for basis in (test, trial))
+        rows, columns = (domain.element_nodes(nodes.cell_nodes) for nodes in (test, trial))
         shape = len(rows), rows.shape[1], columns.shape[1]
         every = np.broadcast_to(rows[:, :, None], shape), np.broadcast_to(columns[:, None], shape)
         return _device_array(every[0].ravel(), domain), _device_array(every[1].ravel(), domain)
@@ -148,7 +152,7 @@ def _triplet_places(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain)
     return domain.remember(("triplets", test, trial), find)
 
 
-def _pattern(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain) -> Pattern:
+def _pattern(test: Nodes, trial: Nodes, domain: GeometryDomain) -> Pattern:
     """The blocks that a matrix between two spaces has."""
 
     def find() -> Pattern:
@@ -165,8 +169,8 @@ def _pattern(test: BasisSpace, trial: BasisSpace, domain: GeometryDomain) -> Pat
 
 
 def add_matrix(
-    test: FunctionSpace,
-    trial: FunctionSpace,
+    test: TestField,
+    trial: TrialField,
     points: Quadrature,
     integrals: array,
     output: Any,
@@ -180,10 +184,10 @@ def add_matrix(
     dtype = block_type(integrals.dtype, (integrals.shape[1], integrals.shape[2]))
     made = new_matrix(test.node_count(), trial.node_count(), dtype, integrals.device)
     if prune:
-        rows, columns = _triplet_places(test.basis, trial.basis, domain)
+        rows, columns = _triplet_places(test.nodes, trial.nodes, domain)
         bsr_set_from_triplets(made, rows, columns, integrals, prune_numerical_zeros=True)
     else:
-        _sum_pattern(made, _pattern(test.basis, trial.basis, domain), integrals)
+        _sum_pattern(made, _pattern(test.nodes, trial.nodes, domain), integrals)
     if output is None:
         return made
     if not isinstance(output, BsrMatrix):

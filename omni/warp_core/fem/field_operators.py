@@ -9,9 +9,10 @@ from __future__ import annotations
 from ..lang.values.struct_operators import StructOperator
 
 __all__ = [
-    *("D", "average", "curl", "deformation_gradient", "degree", "div", "div_outer", "element_index", "grad"),
-    *("grad_average", "grad_jump", "grad_outer", "inner", "jump", "measure", "measure_ratio", "normal", "outer"),
-    *("position", "to_inner_cell", "to_outer_cell"),
+    *("D", "average", "curl", "deformation_gradient", "degree", "div", "div_outer", "element_index"),
+    *("element_partition_index", "grad", "grad_average", "grad_jump", "grad_outer", "inner", "jump", "measure"),
+    *("measure_ratio", "node_count", "node_index", "node_inner_weight", "node_inner_weight_gradient"),
+    *("node_partition_index", "normal", "outer", "position", "to_inner_cell", "to_outer_cell"),
 ]
 
 grad = StructOperator(
@@ -52,6 +53,25 @@ jump = StructOperator(
 average = StructOperator("average", "fem.average(u, s)", "The middle of the values in both cells of a side.")
 grad_jump = StructOperator("grad_jump", "fem.grad_jump(u, s)", "`fem.grad(u, s) - fem.grad_outer(u, s)`.")
 grad_average = StructOperator("grad_average", "fem.grad_average(u, s)", "The middle of the gradients in both cells.")
+node_count = StructOperator(
+    "node_count", "fem.node_count(u, s)", "How many nodes a discrete field has in the cell of a sample."
+)
+node_index = StructOperator(
+    "node_index", "fem.node_index(u, s, i)", "The number in the space of node `i` of the cell, of a discrete field."
+)
+node_inner_weight = StructOperator(
+    "node_inner_weight", "fem.node_inner_weight(u, s, i)", "The value of the shape function of node `i` of the cell."
+)
+node_inner_weight_gradient = StructOperator(
+    "node_inner_weight_gradient",
+    "fem.node_inner_weight_gradient(u, s, i)",
+    "The gradient of the shape function of node `i` of the cell.",
+)
+node_partition_index = StructOperator(
+    "node_partition_index",
+    "fem.node_partition_index(u, node)",
+    "The number of a node of the space among those of the field; `fem.NULL_NODE_INDEX` if it is not there.",
+)
 degree = StructOperator("degree", "fem.degree(u)", "The degree of the polynomials of a field.")
 position = StructOperator("position", "fem.position(domain, s)", "The position of a sample: `domain(s)`.")
 normal = StructOperator(
@@ -65,6 +85,11 @@ measure_ratio = StructOperator(
 )
 element_index = StructOperator(
     "element_index", "fem.element_index(domain, i)", "The number in the geometry of element `i` of a domain."
+)
+element_partition_index = StructOperator(
+    "element_partition_index",
+    "fem.element_partition_index(domain, cell)",
+    "The number of a cell in the domain's part of the geometry; `fem.NULL_ELEMENT_INDEX` if it is not there.",
 )
 to_inner_cell = StructOperator(
     "to_inner_cell",

@@ -92,10 +92,10 @@ def integrate(
     out_type = _output_type(given, output, output_dtype)
     scalar = python_type(_scalar(out_type))
     if given.trial is None:
-        return add_vector(given.test.space, points, _vector(given, points, number, scalar), out_type, output, add)
+        return add_vector(given.test, points, _vector(given, points, number, scalar), out_type, output, add)
     triplets = _matrix(given, points, number, scalar)
     prune = _prunes(points, assembly, bsr_options or {})
-    return add_matrix(given.test.space, given.trial.space, points, triplets, output, add, prune)
+    return add_matrix(given.test, given.trial, points, triplets, output, add, prune)
 
 
 def _prunes(points: Quadrature, assembly: str | None, options: Mapping[str, Any]) -> bool:

@@ -16,12 +16,13 @@ from ..arrays.array import array, array1d
 from ..lang.kernel import Kernel, kernel
 from ..lang.values.scalars import int32
 from .assembly import Places, by_node
-from .domains.domains import Cells, GeometryDomain
+from .domains.domains import GeometryDomain
 from .domains.quadratures import NodalQuadrature, Quadrature
+from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .kernel_records import sample_at
 from .spaces.dof_mappers import DofMapper
-from .spaces.fields import DiscreteField, FieldLike
+from .spaces.fields import DiscreteField, FieldLike, FieldRestriction
 from .spaces.spaces import BasisSpace
 
 __all__ = ["interpolate"]
@@ -57,7 +58,8 @@ def interpolate(
 
     Args:
         integrand: A function decorated with `@fem.integrand`, or a discrete field.
-        dest: A discrete field; an array with an element for each point; or None to run the integrand for what it does.
+        dest: A discrete field, or a restriction of one; an array with an element for each point; or None to run the
+            integrand for what it does.
         at: A quadrature, or a domain: its nodes if `dest` is a field, else the middle of each element. All cells of a
             field if left out.
         dest_space: None; others are refused.
@@ -75,7 +77,7 @@ def interpolate(
 
     Raises:
         ValueError: Fields, values, `dest` or `at` do not fit the integrand.
-        NotImplementedError: For matrices, restrictions, `dest_space` and `dim`.
+        NotImplementedError: For matrices, `dest_space` and `dim`.
 
     >>> import omni.warp_core.fem as fem
     >>> @fem.integrand
@@ -91,11 +93,13 @@ def interpolate(
     else:
         given = Arguments(integrand, fields, values)
     where = at if at is not None else quadrature if quadrature is not None else domain
+    if isinstance(dest, FieldRestriction):
+        dest, where = dest.field, where if where is not None else dest.domain
     _refuse(given, dest, where, dest_space, dim)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction={reduction!r}: expected one of {', '.join(map(repr, _REDUCTIONS))}")
     if isinstance(dest, DiscreteField) and not isinstance(where, Quadrature):
-        _at_nodes(given, dest, where if where is not None else Cells(dest.geometry), reduction)
+        _at_nodes(given, dest, where if where is not None else dest.cells(), reduction)
     else:
         _at_points(given, dest, where)
 
@@ -220,25 +224,25 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     """Evaluate at the nodes of a field that are in a domain."""
     if domain.geometry is not dest.geometry:
         raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
-    points, nodes, places = _node_samples(dest.space.basis, domain)
+    points, nodes, places = _node_samples(dest, domain)
     found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
     inputs = [points.record(), nodes, *places, domain.element_count(), given.record(points.cell_points)]
     given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
 
 
-def _node_samples(basis: BasisSpace, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
+def _node_samples(dest: DiscreteField, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
     """The nodes of a space in a domain, and the points of elements that they are: point x element."""
 
     def find() -> tuple[NodalQuadrature, array, Places]:
-        points = NodalQuadrature(domain, basis_space=basis)
-        local = _local_nodes(basis, domain, points)
-        table = basis.cell_nodes[domain.element_cells[None], local]
+        points = NodalQuadrature(domain, basis_space=dest.space.basis)
+        local = _local_nodes(dest.space.basis, domain, points)
+        table = dest.nodes.cell_nodes[domain.element_cells[None], local]
         nodes, starts = np.unique(np.sort(table.ravel()), return_index=True)
-        arrays = nodes, by_node(table), [*starts, table.size]
+        arrays = nodes[nodes != NULL_NODE_INDEX], by_node(table), [*starts, table.size]
         made = [array(a, dtype=int32, device=domain.geometry.device) for a in arrays]
         return points, made[0], Places(*made[1:])
 
-    return domain.remember(("nodes of", basis), find)
+    return domain.remember(("nodes of", dest.nodes), find)
 
 
 def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrature) -> np.ndarray:

@@ -39,8 +39,6 @@ def scalar_class(scalar: Scalar) -> Any:
     return SCALAR_CLASSES[scalar]
 
 
-NO_POINT = -1  # the `qp_index` of samples that are no points of a quadrature
-
 _made: dict[Any, Any] = {}
 
 
@@ -166,5 +164,6 @@ basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test
 with_dofs_of = StructOperator("with_dofs")  # (sample, test, trial) -> the sample for two degrees of freedom
 in_other_cell = StructOperator("in_other_cell")  # (sample) -> the same point in the other cell of a side
 on_side = StructOperator("on_side", "on_side(s, x)")  # (sample, value) -> the value; refused for samples in cells
+dof_at = StructOperator("dof_at")  # (field, node of a cell, cell) -> what the node has
 position_at = StructOperator("position_at")  # (geometry, cell, row, coordinates) -> the position
 jacobian_at = StructOperator("jacobian_at")  # (geometry, cell, row) -> the derivative of positions by coordinates

@@ -10,14 +10,9 @@ _INSTEAD = {
         lookup partition_lookup element_closest_point element_coordinates make_free_sample OUTSIDE
         PicQuadrature ExplicitQuadrature PointBasisSpace""",
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
-        at_node cells element_partition_index environment_index node_count node_index
-        node_inner_weight node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index
-        scalar_type""",
+        at_node cells environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
     "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """
         ImplicitField NonconformingField field""",
-    "give fem.Subdomain(domain, element_indices=...) as the domain of fields": """
-        CellBasedGeometryPartition ExplicitGeometryPartition FrontierSides GeometryPartition LinearGeometryPartition
-        SpacePartition SpaceRestriction make_restriction make_space_partition make_space_restriction""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
         ShapeBasisSpace ShapeFunction SpaceTopology
         make_contravariant_function_space make_covariant_function_space make_element_based_space_topology
@@ -27,8 +22,7 @@ _INSTEAD = {
     "leave it out: arrays come from the memory pool": """
         Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store""",
     "write `int`, `wp.vec3` or the type itself": """
-        Coords Coords_f64 ElementIndex ElementKind NULL_ELEMENT_INDEX NULL_NODE_INDEX NULL_QP_INDEX NodeIndex Operator
-        QuadraturePointIndex Sample_f64""",
+        Sample_f64""",
 }
 _REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 

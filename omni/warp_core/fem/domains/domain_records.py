@@ -16,8 +16,8 @@ from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
+from ..index_types import NULL_QP_INDEX
 from ..kernel_records import (
-    NO_POINT,
     SAMPLE,
     in_other_cell,
     jacobian_at,
@@ -78,6 +78,15 @@ def index_of_element(domain: Any, element: int):
 
 
 @func
+def place_of_cell(domain: Any, cell: int):
+    """The number of a cell in the part of the geometry that the domain is of."""
+    place = cell
+    if domain.places.shape[0] > 0:
+        place = domain.places[cell]
+    return place
+
+
+@func
 def cell_of(domain: Any, s: SAMPLE):
     """The sample itself, which is in a cell."""
     return s
@@ -125,6 +134,7 @@ def _common(geometry: Any, scalar: Scalar) -> dict[str, Any]:
     return {
         "geometry": geometry,
         "elements": array(dtype=int32),  # numbers of elements in the geometry; empty: all of them
+        "places": array(dtype=int32),  # of cells of the geometry in its part; empty: all of them
         "coords": coords,  # of points in elements
         "cell_coords": coords,  # of points in cells: facet x point
         "weights": array(dtype=scalar_class(scalar)),
@@ -135,6 +145,7 @@ def _common(geometry: Any, scalar: Scalar) -> dict[str, Any]:
 _SUPPLIES = {
     CALL: position_of,
     "element_index": index_of_element,
+    "element_partition_index": place_of_cell,
     "position": position_of,
     "deformation_gradient": jacobian_of,
     "measure": measure_of,
@@ -189,7 +200,7 @@ def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
     def in_a_cell(domain: Any, s: Any):
         coords, measure = domain.cell_coords[s.row], cell_measure(domain, s)
         return in_cell(
-            *(s.cell, coords, NO_POINT, type(measure)(0.0), s.test_dof, s.trial_dof),
+            *(s.cell, coords, NULL_QP_INDEX, type(measure)(0.0), s.test_dof, s.trial_dof),
             *(s.cell, s.row, measure, s.inverse),
         )
 

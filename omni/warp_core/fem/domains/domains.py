@@ -16,33 +16,46 @@ from ...lang.types import BOOL, I32
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ..geometries.cell_geometry import Geometry
+from ..geometries.partitions import GeometryPartition
 from ..geometries.reference_cells import Element, reference_cell
+from ..index_types import ElementKind
 from ..kernel_records import vector_type
 from .domain_records import cells_record, sides_record
 
-__all__ = ["BoundarySides", "Cells", "GeometryDomain", "Sides", "Subdomain"]
+__all__ = ["BoundarySides", "Cells", "FrontierSides", "GeometryDomain", "Sides", "Subdomain"]
 
 
 class GeometryDomain:
-    """Elements of a geometry.
+    """Elements of a geometry, or of a part of it.
 
     Args:
-        geometry: The geometry.
+        geometry: The geometry, or the part.
 
     Attributes:
         geometry: The geometry.
-        element_indices: Which elements of the geometry; None for all of them.
+        geometry_partition: The part of it.
     """
 
     is_sides = False
-    element_indices: np.ndarray | None = None
-    _known: dict[Any, Any]  # what a part of a domain remembers
 
-    def __init__(self, geometry: Geometry):
-        if not isinstance(geometry, Geometry):
+    def __init__(self, geometry: Geometry | GeometryPartition):
+        if isinstance(geometry, Geometry):
+            geometry = GeometryPartition(geometry)
+        if not isinstance(geometry, GeometryPartition):
             raise TypeError(f"{type(self).__name__}: expected a geometry, got {type(geometry).__name__}")
-        self.geometry = geometry
-        self._is_whole = True
+        self.geometry_partition, self.geometry = geometry, geometry.geometry
+        self._is_whole = geometry.is_whole
+        self._known: dict[Any, Any] = {}  # what a part of a domain remembers
+
+    @cached_property
+    def element_indices(self) -> np.ndarray | None:
+        """Which elements of the geometry; None for all of them."""
+        return self.geometry_partition.cells
+
+    @property
+    def element_kind(self) -> ElementKind:
+        """Whether elements are cells or sides."""
+        return ElementKind.SIDE if self.is_sides else ElementKind.CELL
 
     def remember(self, key: Any, find: Callable[[], Any]) -> Any:
         """Return what `find` returned the first time for a key. Whole domains of a geometry share what they know."""
@@ -53,8 +66,8 @@ class GeometryDomain:
 
     @property
     def name(self) -> str:
-        """The name of the class and of the geometry."""
-        return f"{self.geometry.name}_{type(self).__name__}"
+        """The name of the geometry or its part, and of the class."""
+        return f"{self.geometry_partition.name}_{type(self).__name__}"
 
     @property
     def dimension(self) -> int:
@@ -126,6 +139,7 @@ class GeometryDomain:
         return {
             "geometry": g.record(inner),
             "elements": self.kernel_elements,
+            "places": self.geometry_partition.cell_places,
             "coords": array(coords[0], dtype=kind, device=where),
             "cell_coords": array(coords[1], dtype=kind, device=where),
             "weights": array(weights, dtype=g.scalar_type, device=where),
@@ -134,10 +148,10 @@ class GeometryDomain:
 
 
 class Cells(GeometryDomain):
-    """All cells of a geometry.
+    """All cells of a geometry, or of a part of it.
 
     Args:
-        geometry: The geometry.
+        geometry: The geometry, or the part.
 
     >>> wp.fem.Cells(wp.fem.Grid2D(res=(4, 2))).element_count()
     8
@@ -155,6 +169,11 @@ class Sides(GeometryDomain):
     """
 
     is_sides = True
+
+    @cached_property
+    def element_indices(self) -> np.ndarray | None:
+        """Which sides of the geometry; None for all of them."""
+        return self.geometry_partition.sides
 
     def geometry_element_count(self) -> int:
         """Number of sides of the whole geometry."""
@@ -234,9 +253,26 @@ class BoundarySides(Sides):
     """
 
     @cached_property
-    def element_indices(self) -> np.ndarray:  # type: ignore[override]
+    def element_indices(self) -> np.ndarray:
         """Which sides of the geometry."""
-        return np.flatnonzero(self.geometry.sides.is_boundary).astype(np.int32)
+        return self.geometry_partition.boundary_sides
+
+
+class FrontierSides(Sides):
+    """The sides between a part of a geometry and the rest of it.
+
+    Args:
+        geometry: The part.
+
+    >>> grid = wp.fem.Grid2D(res=(4, 2))
+    >>> wp.fem.FrontierSides(wp.fem.LinearGeometryPartition(grid, 0, 2)).element_count()
+    2
+    """
+
+    @cached_property
+    def element_indices(self) -> np.ndarray:
+        """Which sides of the geometry."""
+        return self.geometry_partition.frontier_sides
 
 
 def Subdomain(
@@ -274,9 +310,8 @@ def Subdomain(
         if len(mask) != len(every):
             raise ValueError(f"Subdomain: element_mask has {len(mask)} elements, {domain.name} has {len(every)}")
         picked = every[mask != 0]
-    made = object.__new__(Sides if domain.is_sides else Cells)
-    made.geometry, made.element_indices = domain.geometry, picked.astype(np.int32)
-    made._is_whole, made._known = False, {}
+    made = (Sides if domain.is_sides else Cells)(domain.geometry_partition)
+    made.element_indices, made._is_whole = picked.astype(np.int32), False
     return made
 
 

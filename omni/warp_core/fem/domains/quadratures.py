@@ -79,6 +79,8 @@ class NodalQuadrature(Quadrature):
     Args:
         domain: The domain.
         space: The space.
+        basis_space: Its shape functions, in place of the space.
+        space_partition: Without effect: cells have the same points in all parts.
 
     >>> geo = wp.fem.Grid2D(res=(2, 2))
     >>> wp.fem.NodalQuadrature(wp.fem.Cells(geo), wp.fem.make_polynomial_space(geo)).weights.tolist()
@@ -86,8 +88,6 @@ class NodalQuadrature(Quadrature):
     """
 
     def __init__(self, domain: GeometryDomain, space: Any = None, basis_space: Any = None, space_partition: Any = None):
-        if space_partition is not None:
-            raise NotImplementedError("NodalQuadrature: wp.fem has no partitions of spaces yet; leave it out")
         basis = basis_space if basis_space is not None else space.basis
         on_element = side_shape(basis.shape) if domain.is_sides else basis.shape
         super().__init__(domain, on_element.nodes, on_element.nodal_weights())

@@ -19,10 +19,27 @@ from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
 from ..field_operators import grad, grad_outer
 from ..field_operators import outer as value_outside
-from ..kernel_records import SAMPLE, in_other_cell, matrix_type, record, scalar_class, vector_type
+from ..index_types import NULL_NODE_INDEX
+from ..kernel_records import SAMPLE, dof_at, in_other_cell, matrix_type, record, scalar_class, vector_type
 from .dof_mappers import DofMapper
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
+
+
+@func
+def dof_of(u: Any, i: int, cell: int):
+    """What a node of a cell has."""
+    return u.dofs[u.nodes[i, cell]]
+
+
+@func
+def dof_of_part(u: Any, i: int, cell: int):
+    """What a node of a cell has: zero where the part has no node."""
+    found = u.dofs.dtype(0.0)
+    node = u.places[u.nodes[i, cell]]
+    if node != NULL_NODE_INDEX:
+        found = u.dofs[node]
+    return found
 
 
 @func
@@ -30,7 +47,7 @@ def value_of(u: Any, s: SAMPLE):
     """The value of a discrete field at a sample."""
     found = u.dofs.dtype(0.0)
     for i in range(u.nodes.shape[0]):
-        found += u.values[s.row, i] * u.dofs[u.nodes[i, s.cell]]
+        found += u.values[s.row, i] * dof_at(u, i, s.cell)
     return found
 
 
@@ -39,7 +56,7 @@ def gradient_of_numbers(u: Any, s: SAMPLE):
     """The gradient of a discrete field of numbers."""
     found = u.gradients.dtype()
     for i in range(u.nodes.shape[0]):
-        found += u.gradients[s.row, i] * u.dofs[u.nodes[i, s.cell]]
+        found += u.gradients[s.row, i] * dof_at(u, i, s.cell)
     return transpose(s.inverse) * found
 
 
@@ -48,7 +65,7 @@ def gradient_of_vectors(u: Any, s: SAMPLE):
     """The gradient of a discrete field of vectors: a row for each component."""
     found = outer(u.dofs.dtype(), u.gradients.dtype())
     for i in range(u.nodes.shape[0]):
-        found += outer(u.dofs[u.nodes[i, s.cell]], u.gradients[s.row, i])
+        found += outer(dof_at(u, i, s.cell), u.gradients[s.row, i])
     return found * s.inverse
 
 
@@ -62,6 +79,53 @@ def other_value(u: Any, s: SAMPLE):
 def other_gradient(u: Any, s: SAMPLE):
     """The gradient of a discrete field in the other cell of a side."""
     return grad(u, in_other_cell(s))
+
+
+# -- nodes ---------------------------------------------------------------------------------------------------------
+
+
+@func
+def count_of_nodes(u: Any, s: SAMPLE):
+    """How many nodes the cell of a sample has."""
+    return u.nodes.shape[0]
+
+
+@func
+def node_of_cell(u: Any, s: SAMPLE, i: int):
+    """The number of a node of the cell, in the space."""
+    return u.nodes[i, s.cell]
+
+
+@func
+def weight_of_node(u: Any, s: SAMPLE, i: int):
+    """The value of the shape function of a node."""
+    return u.values[s.row, i]
+
+
+@func
+def weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
+    """The gradient of the shape function of a node."""
+    return transpose(s.inverse) * u.gradients[s.row, i]
+
+
+@func
+def same_node(u: Any, node: int):
+    """The number of a node of the space in the field: the same."""
+    return node
+
+
+@func
+def place_of_node(u: Any, node: int):
+    """The number of a node of the space in the field."""
+    return u.places[node]
+
+
+_OF_NODES = {
+    "node_count": count_of_nodes,
+    "node_index": node_of_cell,
+    "node_inner_weight": weight_of_node,
+    "node_inner_weight_gradient": weight_gradient_of_node,
+}
 
 
 # -- uniform fields -------------------------------------------------------------------------------------------------
@@ -197,13 +261,30 @@ def operators(values: Values, dimension: int, parts: Parts) -> tuple[dict, dict]
 @cache
 def field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
     """What kernels need of a discrete field of values of a kind."""
-    t = values.type
-    gradient = gradient_of_vectors if isinstance(t, Vec) else gradient_of_numbers
+    supplies, refuses = _field_operators(values, dimension)
+    name, fields = f"Field_{values.word}_{cell_dimension}in{dimension}", _field_tables(values, scalar, cell_dimension)
+    return record(name, fields, {**supplies, "dof_at": dof_of, "node_partition_index": same_node}, refuses)
+
+
+@cache
+def part_field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+    """What kernels need of a discrete field that has some nodes of its space."""
+    supplies, refuses = _field_operators(values, dimension)
+    name, fields = f"PartOf_{values.word}_{cell_dimension}in{dimension}", _field_tables(values, scalar, cell_dimension)
+    fields["places"] = array(dtype=int32)  # of each node of the space, the number of the field's node
+    return record(name, fields, {**supplies, "dof_at": dof_of_part, "node_partition_index": place_of_node}, refuses)
+
+
+def _field_tables(values: Values, scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
     fields = {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)}
-    name = f"Field_{values.word}_{cell_dimension}in{dimension}"
+    return fields | tables(scalar, cell_dimension)
+
+
+def _field_operators(values: Values, dimension: int) -> tuple[dict, dict]:
+    gradient = gradient_of_vectors if isinstance(values.type, Vec) else gradient_of_numbers
     value = _mapped_value(values.mapper) if values.mapper else value_of
-    parts = Parts(value, gradient, other_value, other_gradient)
-    return record(name, fields | tables(scalar, cell_dimension), *operators(values, dimension, parts))
+    supplies, refuses = operators(values, dimension, Parts(value, gradient, other_value, other_gradient))
+    return supplies | _OF_NODES, refuses
 
 
 @cache

@@ -11,13 +11,14 @@ from ...arrays.factories import zeros
 from ...lang.values.type_registry import wc_type
 from ..domains.domains import Cells, GeometryDomain
 from .field_records import uniform_record
+from .space_partitions import SpacePartition, SpaceRestriction, make_space_partition
 
 if TYPE_CHECKING:
-    from .spaces import FunctionSpace
+    from .spaces import BasisSpace, FunctionSpace
 
 __all__ = [
-    *("DiscreteField", "GeometryField", "TestField", "TrialField", "UniformField"),
-    *("make_discrete_field", "make_test", "make_trial"),
+    *("DiscreteField", "FieldRestriction", "GeometryField", "TestField", "TrialField", "UniformField"),
+    *("make_discrete_field", "make_restriction", "make_test", "make_trial"),
 ]
 
 
@@ -87,6 +88,21 @@ class SpaceField(FieldLike):
     """
 
     space: FunctionSpace
+    _part: SpacePartition | None
+
+    @property
+    def nodes(self) -> BasisSpace | SpacePartition:
+        """What has the nodes of cells: the space or a part of it."""
+        return self._part or self.space.basis
+
+    @property
+    def space_partition(self) -> SpacePartition:
+        """The nodes of the field."""
+        return self._part or make_space_partition(self.space.basis)
+
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.nodes.node_count()
 
     @property
     def geometry(self) -> Any:
@@ -109,15 +125,21 @@ class DiscreteField(SpaceField, GeometryField):
 
     Args:
         space: The space.
+        space_partition: Of which nodes it has values; of all nodes if left out. It is zero at others.
 
     >>> field = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2))).make_field()
     >>> field.dof_values.shape
     (9,)
     """
 
-    def __init__(self, space: FunctionSpace):
-        self.space = space
-        self._dofs = zeros(space.node_count(), dtype=space.dof_dtype, device=space.geometry.device)
+    def __init__(self, space: FunctionSpace, space_partition: SpacePartition | None = None):
+        _check_part(space, space_partition)
+        self.space, self._part = space, space_partition
+        self._dofs = zeros(self.node_count(), dtype=space.dof_dtype, device=space.geometry.device)
+
+    def cells(self) -> Cells:
+        """The cells of the part of the geometry that it has nodes of."""
+        return Cells(self._part.geo_partition if self._part else self.geometry)
 
     @property
     def dof_dtype(self) -> Any:
@@ -133,7 +155,7 @@ class DiscreteField(SpaceField, GeometryField):
     def dof_values(self, values: Any) -> None:
         if not isinstance(values, array):
             values = array(np.asarray(values), dtype=self.dof_dtype, device=self.geometry.device)
-        wanted = self.space.node_count()
+        wanted = self.node_count()
         if wc_type(values.dtype) is not wc_type(self.dof_dtype) or values.shape != (wanted,):
             raise ValueError(
                 f"dof_values: expected {wanted} values of {self.dof_dtype.__name__}, got {values.dtype.__name__} "
@@ -143,17 +165,29 @@ class DiscreteField(SpaceField, GeometryField):
 
     def record(self, points: np.ndarray) -> Any:
         """What kernels need of the field at points of cells."""
-        return self.space.field_record(self._dofs, points)
+        return self.space.field_record(self._dofs, points, self._part)
 
 
 class BasisField(SpaceField):
     """A field that stands for all functions of a space, and the domain where a form is integrated with it."""
 
-    def __init__(self, space: FunctionSpace, domain: GeometryDomain | None):
-        domain = domain if domain is not None else Cells(space.geometry)
+    def __init__(
+        self,
+        space: FunctionSpace,
+        restriction: SpaceRestriction | None,
+        part: SpacePartition | None,
+        domain: GeometryDomain | None,
+    ):
+        if restriction is not None:
+            part, domain = restriction.space_partition, restriction.domain
+        if domain is None:
+            domain = Cells(part.geo_partition if part else space.geometry)
         if domain.geometry is not space.geometry:
             raise ValueError("the space and the domain belong to two geometries; make both of the same")
-        self.space, self.domain = space, domain
+        if part is None and not domain.geometry_partition.is_whole:
+            part = make_space_partition(space.basis, domain.geometry_partition)
+        _check_part(space, part)
+        self.space, self.domain, self._part = space, domain, part
 
 
 class TestField(BasisField):
@@ -166,25 +200,64 @@ class TrialField(BasisField):
     """A trial field: an integral with it and with a test field is a matrix."""
 
 
-def make_discrete_field(space: FunctionSpace, space_partition: Any = None) -> DiscreteField:
+class FieldRestriction:
+    """A discrete field as the destination of interpolation over some elements: see `make_restriction`.
+
+    Attributes:
+        field: The field.
+        domain: The elements.
+    """
+
+    def __init__(self, field: DiscreteField, domain: GeometryDomain):
+        self.field, self.domain = field, domain
+
+
+def make_restriction(
+    field: DiscreteField,
+    space_restriction: SpaceRestriction | None = None,
+    domain: GeometryDomain | None = None,
+    device: Any = None,
+) -> FieldRestriction:
+    """Return a discrete field as the destination of interpolation over some elements: other nodes keep their values.
+
+    Args:
+        field: The field.
+        space_restriction: The nodes; those of its domain.
+        domain: The elements, in place of `space_restriction`; all cells if both are left out.
+        device: Without effect.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def one(s: fem.Sample):
+    ...     return 1.0
+    >>> field = fem.make_polynomial_space(fem.Grid2D(res=(2, 2))).make_field()
+    >>> fem.interpolate(one, dest=fem.make_restriction(field, domain=fem.BoundarySides(field.geometry)))
+    >>> field.dof_values.list()
+    [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    if space_restriction is not None:
+        domain = space_restriction.domain
+    return FieldRestriction(field, domain or field.cells())
+
+
+def make_discrete_field(space: FunctionSpace, space_partition: SpacePartition | None = None) -> DiscreteField:
     """Return a discrete field, zero everywhere.
 
     Args:
         space: The space.
-        space_partition: None; partitions are refused.
+        space_partition: Of which nodes it has values; of all nodes if left out.
 
     >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)))
     >>> wp.fem.make_discrete_field(space).dof_values.size
     9
     """
-    _refuse_parts(space_partition=space_partition)
-    return DiscreteField(space)
+    return DiscreteField(space, space_partition)
 
 
 def make_test(
     space: FunctionSpace,
-    space_restriction: Any = None,
-    space_partition: Any = None,
+    space_restriction: SpaceRestriction | None = None,
+    space_partition: SpacePartition | None = None,
     domain: GeometryDomain | None = None,
     device: Any = None,
 ) -> TestField:
@@ -192,23 +265,22 @@ def make_test(
 
     Args:
         space: The space.
-        space_restriction: None; restrictions are refused.
-        space_partition: None; partitions are refused.
-        domain: Where forms are integrated with it; all cells if left out.
+        space_restriction: The domain and the nodes, in place of the two that follow.
+        space_partition: Of which nodes integrals are; those of the domain's part of the geometry if left out.
+        domain: Where forms are integrated with it; all cells of the part if left out.
         device: Without effect: fields are where their geometry is.
 
     >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)))
     >>> wp.fem.make_test(space).domain.element_count()
     4
     """
-    _refuse_parts(space_restriction=space_restriction, space_partition=space_partition)
-    return TestField(space, domain)
+    return TestField(space, space_restriction, space_partition, domain)
 
 
 def make_trial(
     space: FunctionSpace,
-    space_restriction: Any = None,
-    space_partition: Any = None,
+    space_restriction: SpaceRestriction | None = None,
+    space_partition: SpacePartition | None = None,
     domain: GeometryDomain | None = None,
 ) -> TrialField:
     """Return a trial field. Arguments are those of `make_test`.
@@ -217,15 +289,14 @@ def make_trial(
     >>> wp.fem.make_trial(space).space is space
     True
     """
-    _refuse_parts(space_restriction=space_restriction, space_partition=space_partition)
-    return TrialField(space, domain)
+    return TrialField(space, space_restriction, space_partition, domain)
 
 
-def _refuse_parts(**given: Any) -> None:
-    """Raise NotImplementedError for an argument that is not None."""
-    for name, value in given.items():
-        if value is not None:
-            what = "restrictions" if name == "space_restriction" else "partitions"
-            raise NotImplementedError(
-                f"{name}: wp.fem has no {what} of spaces yet; leave it out, and give domain=fem.Subdomain(...)"
-            )
+def _check_part(space: FunctionSpace, part: Any) -> None:
+    """Raise an error for what are no nodes of the space."""
+    if part is None:
+        return
+    if not isinstance(part, SpacePartition):
+        raise TypeError(f"space_partition: expected what fem.make_space_partition returns, got {type(part).__name__}")
+    if part.space_topology is not space.basis:
+        raise ValueError("space_partition: its nodes are those of another space; make it of space.topology")

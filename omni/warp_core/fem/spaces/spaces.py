@@ -17,9 +17,10 @@ from ..kernel_records import vector_type
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
 from .dof_mappers import DofMapper
-from .field_records import Values, field_record
+from .field_records import Values, field_record, part_field_record
 from .fields import DiscreteField, make_discrete_field
 from .node_numbering import separate_nodes, shared_nodes
+from .space_partitions import SpacePartition
 
 __all__ = [
     *("BasisSpace", "FunctionSpace", "make_collocated_function_space"),
@@ -117,6 +118,11 @@ class FunctionSpace:
         return self.values.dof_dtype
 
     @property
+    def topology(self) -> BasisSpace:
+        """Which nodes cells have."""
+        return self.basis
+
+    @property
     def degree(self) -> int:
         """Degree of the polynomials."""
         return self.basis.degree
@@ -134,7 +140,7 @@ class FunctionSpace:
         """The positions of nodes, on the host: nodes x coordinates."""
         return self.basis.node_positions()
 
-    def make_field(self, space_partition: Any = None) -> DiscreteField:
+    def make_field(self, space_partition: SpacePartition | None = None) -> DiscreteField:
         """Return a discrete field of this space, zero everywhere."""
         return make_discrete_field(self, space_partition)
 
@@ -143,9 +149,12 @@ class FunctionSpace:
         kind = self._kind(trace_space_record if is_sides else space_record)
         return kind(self.degree, *self.basis.tables(points))
 
-    def field_record(self, dofs: array, points: np.ndarray) -> Any:
-        """What kernels need of a field of this space at points of cells."""
-        return self._kind(field_record)(dofs, self.basis.node_table, self.degree, *self.basis.tables(points))
+    def field_record(self, dofs: array, points: np.ndarray, part: SpacePartition | None) -> Any:
+        """What kernels need of a field of this space at points of cells. Nodes may be those of a part."""
+        of_field = dofs, self.basis.node_table, self.degree, *self.basis.tables(points)
+        if part is None:
+            return self._kind(field_record)(*of_field)
+        return self._kind(part_field_record)(*of_field, part.node_places)
 
     def _kind(self, factory: Any) -> Any:
         g = self.geometry
