@@ -13,6 +13,11 @@ from ..optional_names import loader
 from .refused_names import refusal
 
 if TYPE_CHECKING:
+    from .cache import Temporary as Temporary
+    from .cache import TemporaryStore as TemporaryStore
+    from .cache import borrow_temporary as borrow_temporary
+    from .cache import borrow_temporary_like as borrow_temporary_like
+    from .cache import set_default_temporary_store as set_default_temporary_store
     from .dirichlet import normalize_dirichlet_projector as normalize_dirichlet_projector
     from .dirichlet import project_linear_system as project_linear_system
     from .dirichlet import project_system_matrix as project_system_matrix
@@ -108,6 +113,7 @@ if TYPE_CHECKING:
     from .spaces.spaces import make_polynomial_space as make_polynomial_space
 
 _HOMES = {
+    "cache": "Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store",
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",
@@ -137,7 +143,7 @@ _HOMES = {
         make_polynomial_space""",
     "utils": "utils",
 }
-_MODULES = ("linalg", "polynomial", "utils")
+_MODULES = ("cache", "linalg", "polynomial", "utils")
 __all__ = [name for names in _HOMES.values() for name in names.split() if name not in _MODULES]
 _load = loader(__name__, _HOMES, globals())
 

@@ -19,8 +19,6 @@ _INSTEAD = {
         make_element_shape_function space""",
     "take fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
         AdaptiveNanogrid Nanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
-    "leave it out: arrays come from the memory pool": """
-        Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store""",
     "write `int`, `wp.vec3` or the type itself": """
         Sample_f64""",
 }
