@@ -16,6 +16,8 @@ _LOOKS = COUNTS | {"is_null"}
 _IDENTIFIED = ("alloca", "shared", "tile_to_memory")
 _OWN = ("alloca", "stash", "shared", "tile_to_memory")
 
+Location = tuple[Value, tuple[int, ...]]  # an identified object, and the members that lead to an array in it
+
 
 class Provenance(NamedTuple):
     """How an array is derived from its underlying object.
@@ -69,7 +71,7 @@ def identified_object(array: Value) -> Value | None:
     return None if found is None else found[0]
 
 
-def location(array: Value) -> tuple[Value, tuple[int, ...]] | None:
+def location(array: Value) -> Location | None:
     """Return the identified object of `array` and the members that lead to it, None where it has no such object.
 
     Arrays of different locations do not alias where arrays of different parameters do not.

@@ -6,14 +6,15 @@ need not be inlined for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from ...lang.types import Type
 from ..nodes import Function, Operation, Value
 from ..ops import index_count, slice_parts
 from ..printer import reachable
 from .affine_index import Affine, affine_values
-from .alias import is_own, location
+from .alias import Location, is_own, location
 from .array_origins import ACCESSES, AccessedArrays, may_share
 from .uniformity import analyze
 
@@ -43,34 +44,33 @@ def waiting_loop(kernel: Function) -> Operation | None:
         return None
     accesses = [op for op in kernel.body.walk() if op.code in ACCESSES and not is_own(op.args[0])]
     own = _OwnElements(kernel)
+    writes = _ByArray(filter(_writes, accesses))
     for loop in kernel.body.walk():
-        if loop.code == "loop" and _waits(loop, kernel, accesses, own):
+        if loop.code == "loop" and _waits(loop, kernel, writes, own):
             return loop
     return None
 
 
-def _waits(loop: Operation, kernel: Function, accesses: list[Operation], own: _OwnElements) -> bool:
+def _waits(loop: Operation, kernel: Function, writes: _ByArray, own: _OwnElements) -> bool:
     inner = {op for region in loop.regions for op in region.walk()}
-    outside = [op for op in accesses if op not in inner and _writes(op)]
+    stores = _ByArray(op for op in inner if op.code == "store")
 
     def is_written(op: Operation) -> bool:
-        return any(_may_meet(op, write) and not own.is_same(op, write) for write in outside)
+        """True if the kernel writes outside of the loop to the element of an access."""
+        return any(write not in inner and not own.is_same(op, write) for write in writes.meeting(op))
 
-    watched = {op for op in accesses if op in inner and _watches(op, inner) and is_written(op)}
+    watched = {op for op in inner if _watches(op, inner, stores) and is_written(op)}
     if not watched:
         return False
     facts = analyze(kernel, (False,) * len(kernel.params), 2, {}, differs=watched.__contains__)
     return loop in facts.masked
 
 
-def _watches(op: Operation, loop: set[Operation]) -> bool:
-    """True if an access in a loop asks, in each turn, for one element that the loop does not store."""
-    if op.code == "atomic":
-        return True
-    array = op.args[0]
-    changes = any(a.op in loop for a in op.args)
-    stores = any(other.code == "store" and _may_meet(op, other) for other in loop)
-    return op.code == "load" and not changes and not stores and not is_own(array)
+def _watches(op: Operation, loop: set[Operation], stores: _ByArray) -> bool:
+    """True if an access in a loop asks, in each turn, for one element that the `stores` of the loop do not change."""
+    if op.code not in ("load", "atomic") or is_own(op.args[0]):
+        return False
+    return op.code == "atomic" or (not any(a.op in loop for a in op.args) and not any(stores.meeting(op)))
 
 
 def exchange(kernel: Function, shared: bool = False) -> Operation | None:
@@ -83,11 +83,11 @@ def exchange(kernel: Function, shared: bool = False) -> Operation | None:
     own = _OwnElements(kernel)
     used = {a for op in kernel.body.walk() for a in op.args}
     accesses = [op for op in kernel.body.walk() if op.code in ACCESSES and not is_own(op.args[0])]
+    writes = _ByArray(filter(_writes, accesses))
     for read in accesses:
         if read.code == "load" or (read.code == "atomic" and read.result in used):
-            for write in accesses:
-                if _writes(write) and _may_meet(read, write, shared) and not own.is_same(read, write):
-                    return read
+            if any(not own.is_same(read, write) for write in writes.meeting(read, shared)):
+                return read
     return None
 
 
@@ -95,12 +95,19 @@ def _writes(op: Operation) -> bool:
     return op.code in ("store", "atomic")
 
 
-def _may_meet(a: Operation, b: Operation, shared: bool = False) -> bool:
-    """True if two accesses may be to one array."""
-    if _element(a) is not _element(b):
-        return False
-    first, second = location(a.args[0]), location(b.args[0])
-    return first is None or second is None or first == second or shared
+class _ByArray:
+    """Accesses, found by the array that they are to."""
+
+    def __init__(self, accesses: Iterable[Operation]):
+        self._found: dict[Type, dict[Location | None, list[Operation]]] = {}
+        for op in accesses:
+            self._found.setdefault(_element(op), {}).setdefault(location(op.args[0]), []).append(op)
+
+    def meeting(self, op: Operation, shared: bool = False) -> Iterator[Operation]:
+        """The accesses that may be to the array of `op`; `shared` as for `exchange`."""
+        found, place = self._found.get(_element(op), {}), location(op.args[0])
+        anywhere = shared or place is None
+        return chain.from_iterable(found.values() if anywhere else (found.get(at, ()) for at in (place, None)))
 
 
 def _element(op: Operation) -> Type:
