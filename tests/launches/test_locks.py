@@ -203,6 +203,28 @@ def test_a_lock_in_a_struct_that_a_function_makes():
     assert total.list() == [2 * N]
 
 
+@wp.struct
+class Tickets:
+    taken: wp.array(dtype=int)
+    called: wp.array(dtype=int)
+
+
+@wp.kernel
+def ticket_in_a_struct(tickets: Tickets, total: wp.array(dtype=int)):
+    mine = wp.atomic_add(tickets.taken, 0, 1)
+    while tickets.called[0] != mine:
+        pass
+    total[0] = total[0] + 1
+    wp.atomic_add(tickets.called, 0, 1)
+
+
+def test_a_loop_waits_for_an_array_that_it_takes_from_a_struct():
+    tickets, total = Tickets(), ints(1)
+    tickets.taken, tickets.called = ints(1), ints(1)
+    launched(ticket_in_a_struct, [tickets, total])
+    assert total.list() == tickets.called.list() == [N]
+
+
 @wp.func
 def halvings(numbers: wp.array(dtype=int), at: int):
     own = wp.zeros(shape=4, dtype=int)
@@ -219,13 +241,31 @@ def lengths(numbers: wp.array(dtype=int), sums: wp.array(dtype=int)):
     wp.atomic_add(sums, 0, halvings(numbers, wp.tid()))
 
 
+@wp.func
+def first_above(numbers: wp.array(dtype=int), least: int):
+    low, high = 0, numbers.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if numbers[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@wp.kernel
+def insertions(numbers: wp.array(dtype=int), least: wp.array(dtype=int), places: wp.array(dtype=int)):
+    wp.atomic_add(places, 0, first_above(numbers, least[wp.tid()]))
+    numbers[0] = 0
+
+
 def needs_inlining(kernel):
     return may_wait(lower_kernel(kernel))
 
 
 def test_only_kernels_whose_loops_look_at_what_they_write_are_inlined_to_find_locks():
     assert all(map(needs_inlining, (spin_lock, locks_of_elements, ticket, push, lock_in_a_struct)))
-    assert not needs_inlining(lengths)
+    assert not needs_inlining(lengths) and not needs_inlining(insertions)
     sums = ints(1)
     launched(lengths, [wp.array(np.arange(N), dtype=int), sums])
     assert sums.list() == [sum(n.bit_length() for n in range(N))]

@@ -7,21 +7,22 @@ need not be inlined for that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 
 from ...lang.types import Type
-from ..nodes import Function, Operation, Value
-from ..ops import index_count, slice_parts
+from ..nodes import Function, Operation, Region, Value
+from ..ops import OPS, index_count, slice_parts
 from ..printer import reachable
 from .affine_index import Affine, affine_values
 from .alias import Location, is_own, location
-from .array_origins import ACCESSES, AccessedArrays, may_share
+from .array_origins import ACCESSES, AccessedArrays, Source, may_share
 from .uniformity import analyze
 
 
 def may_wait(kernel: Function) -> bool:
-    """False if a kernel surely has no `waiting_loop`: no `while` loop of it or its callees looks at an array of the
-    launch that they write.
+    """False if a kernel surely has no `waiting_loop`: no `while` loop of it or its callees asks, in each turn, for an
+    element of an array of the launch that they write.
     """
     functions = list(reachable([kernel]))
     operations = [op for f in functions for op in f.body.walk()]
@@ -30,7 +31,16 @@ def may_wait(kernel: Function) -> bool:
         return False
     accessed = AccessedArrays(functions)
     written = accessed.by(filter(_writes, operations))
-    return any(may_share(accessed.by(op for region in loop.regions for op in region.walk()), written) for loop in loops)
+
+    @cache
+    def of_callee(function: Function) -> frozenset[Source]:
+        return asked(_Turns([function.body], []))
+
+    def asked(turns: _Turns) -> frozenset[Source]:
+        found = accessed.by(filter(turns.asks, turns.operations))
+        return found.union(*(of_callee(op.attr) for op in turns.operations if op.code == "call"))
+
+    return any(may_share(asked(_Turns(loop.regions, loop.regions[0].params)), written) for loop in loops)
 
 
 def waiting_loop(kernel: Function) -> Operation | None:
@@ -52,25 +62,42 @@ def waiting_loop(kernel: Function) -> Operation | None:
 
 
 def _waits(loop: Operation, kernel: Function, writes: _ByArray, own: _OwnElements) -> bool:
-    inner = {op for region in loop.regions for op in region.walk()}
+    turns = _Turns(loop.regions, loop.regions[0].params)
+    inner = set(turns.operations)
     stores = _ByArray(op for op in inner if op.code == "store")
 
     def is_written(op: Operation) -> bool:
         """True if the kernel writes outside of the loop to the element of an access."""
         return any(write not in inner and not own.is_same(op, write) for write in writes.meeting(op))
 
-    watched = {op for op in inner if _watches(op, inner, stores) and is_written(op)}
+    def is_stored(op: Operation) -> bool:
+        return op.code == "load" and any(stores.meeting(op))
+
+    watched = {op for op in inner if turns.asks(op) and not is_stored(op) and is_written(op)}
     if not watched:
         return False
     facts = analyze(kernel, (False,) * len(kernel.params), 2, {}, differs=watched.__contains__)
     return loop in facts.masked
 
 
-def _watches(op: Operation, loop: set[Operation], stores: _ByArray) -> bool:
-    """True if an access in a loop asks, in each turn, for one element that the `stores` of the loop do not change."""
-    if op.code not in ("load", "atomic") or is_own(op.args[0]):
-        return False
-    return op.code == "atomic" or (not any(a.op in loop for a in op.args) and not any(stores.meeting(op)))
+class _Turns:
+    """What the turns of a loop have in common: its operations, and values that no turn changes. The body of a function
+    that the loop calls is a part of each turn.
+    """
+
+    def __init__(self, regions: Sequence[Region], carried: Sequence[Value]):
+        self.operations = [op for region in regions for op in region.walk()]
+        self._changed = set(carried)
+        for op in self.operations:
+            self._changed.update(p for region in op.regions for p in region.params)
+            if op.regions or not OPS[op.code].pure or not self._changed.isdisjoint(op.args):
+                self._changed.update(op.results)
+
+    def asks(self, op: Operation) -> bool:
+        """True if an access asks, in each turn, for one element. An index that the turns hand on may stay as it is."""
+        if op.code not in ("load", "atomic") or is_own(op.args[0]):
+            return False
+        return op.code == "atomic" or all(a.op is None or a not in self._changed for a in op.args)
 
 
 def exchange(kernel: Function, shared: bool = False) -> Operation | None:
