@@ -343,7 +343,8 @@ def _is_serial(request: CompileRequest, fn: Any) -> bool:
     if request.serial or request.target.is_gpu:
         return request.serial
     exchange = _stage("ir.analysis.thread_exchange")
-    return exchange.may_wait(fn) and exchange.waiting_loop(_flat(fn)) is not None
+    callees = exchange.callees_of_waiting(fn)
+    return callees is not None and exchange.waiting_loop(_flat(fn, callees)) is not None
 
 
 def _tell_races(request: CompileRequest, fn: Any) -> None:
@@ -355,9 +356,10 @@ def _tell_races(request: CompileRequest, fn: Any) -> None:
     _stage("front.warnings").tell(request.kernel, [(at.file, at.line, message) for at, message in places if at])
 
 
-def _flat(fn: Any) -> Any:
-    """A kernel with all calls inlined."""
-    return _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, lambda callee: True))
+def _flat(fn: Any, callees: frozenset[Any] | None = None) -> Any:
+    """A kernel with the calls of `callees` inlined, by default all calls."""
+    chosen = (lambda callee: True) if callees is None else callees.__contains__
+    return _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, chosen))
 
 
 def _native_functions(request: CompileRequest) -> frozenset[str]:

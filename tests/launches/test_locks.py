@@ -5,7 +5,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir.analysis.thread_exchange import may_wait
+from omni.warp_core.ir.analysis.thread_exchange import callees_of_waiting
 
 N = 3000
 
@@ -260,7 +260,7 @@ def insertions(numbers: wp.array(dtype=int), least: wp.array(dtype=int), places:
 
 
 def needs_inlining(kernel):
-    return may_wait(lower_kernel(kernel))
+    return callees_of_waiting(lower_kernel(kernel)) is not None
 
 
 def test_only_kernels_whose_loops_look_at_what_they_write_are_inlined_to_find_locks():

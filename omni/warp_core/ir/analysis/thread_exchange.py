@@ -1,7 +1,7 @@
 """Exchange between threads of a launch: loops that wait for other threads, and reads of what others may have written.
 
-Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`. `may_wait` tells which kernels
-need not be inlined for that.
+Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`. `callees_of_waiting` tells which
+calls matter for the first of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from ...lang.types import Type
+from ...lang.types import BOOL, FixedArray, Scalar, Type, leaves
 from ..nodes import Function, Operation, Region, Value
 from ..ops import OPS, index_count, slice_parts
 from ..printer import reachable
@@ -20,15 +20,16 @@ from .array_origins import ACCESSES, AccessedArrays, Source, may_share
 from .uniformity import analyze
 
 
-def may_wait(kernel: Function) -> bool:
-    """False if a kernel surely has no `waiting_loop`: no `while` loop of it or its callees asks, in each turn, for an
-    element of an array of the launch that they write.
+def callees_of_waiting(kernel: Function) -> frozenset[Function] | None:
+    """The functions that must be inlined for `waiting_loop` to find what there is to find in a kernel, or None if it
+    surely has no such loop: no `while` loop of it or its callees asks, in each turn, for an element of an array of the
+    launch that they write.
     """
     functions = list(reachable([kernel]))
     operations = [op for f in functions for op in f.body.walk()]
     loops = [op for op in operations if op.code == "loop"]
     if not loops or not any(op.code == "atomic" for op in operations):
-        return False
+        return None
     accessed = AccessedArrays(functions)
     written = accessed.by(filter(_writes, operations))
 
@@ -40,7 +41,18 @@ def may_wait(kernel: Function) -> bool:
         found = accessed.by(filter(turns.asks, turns.operations))
         return found.union(*(of_callee(op.attr) for op in turns.operations if op.code == "call"))
 
-    return any(may_share(asked(_Turns(loop.regions, loop.regions[0].params)), written) for loop in loops)
+    awaited = frozenset().union(*(asked(_Turns(loop.regions, loop.regions[0].params)) for loop in loops))
+    awaited = frozenset(source for source in awaited if may_share(frozenset((source,)), written))
+    if not awaited:
+        return None
+    return frozenset(f for f in functions if not _gives_floats(f) or may_share(accessed.of_callee(f), awaited))
+
+
+def _gives_floats(function: Function) -> bool:
+    """True if all that a function gives are floats and conditions: no index, and no array."""
+    memory = any(isinstance(p.type, FixedArray) for p in function.params)
+    members = [leaf for t in function.results for _, leaf in leaves(t)]
+    return not memory and all(isinstance(t, Scalar) and (t.is_float or t is BOOL) for t in members)
 
 
 def waiting_loop(kernel: Function) -> Operation | None:
