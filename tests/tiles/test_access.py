@@ -146,11 +146,12 @@ def k(x: wp.array[int], rows: wp.array2d[float], out: wp.array2d[float]):
     return space["k"]
 
 
-def test_functions_give_all_threads_of_a_block_what_they_read():
+@pytest.mark.parametrize("effect", ["pass", "if x[i] > 9:\n        print(i)"])
+def test_functions_give_all_threads_of_a_block_what_they_read(effect):
     x, rows = np.zeros(64, np.int32), np.arange(32, dtype=np.float32).reshape(4, 8)
     x[0] = 2
     out = wp.zeros((1, 8), dtype=float)
-    wp.launch_tiled(_large_function("pass"), dim=[1], inputs=[wp.array(x), wp.array(rows), out], block_dim=32)
+    wp.launch_tiled(_large_function(effect), dim=[1], inputs=[wp.array(x), wp.array(rows), out], block_dim=32)
     np.testing.assert_array_equal(out.numpy()[0], rows[2] + rows[0])
 
 

@@ -13,8 +13,11 @@ What a block does for each element of a grid may take from outside only what is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import compress
 
 from ..ir.analysis.alias import is_gradient, is_made_by, is_own, underlying_object
+from ..ir.analysis.effects import written_params
 from ..ir.analysis.uniformity import Uniformity, Visit, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES, ELEMENT_OPS, TILE_OPS, WARP_OPS
@@ -22,7 +25,6 @@ from ..ir.printer import reachable
 from ..lang.errors import PassError
 from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
-from .dce import has_effects
 
 SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
 CPU_SHARED_BYTES = 256 * 1024  # what stays in the cache of a core
@@ -126,10 +128,11 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
     """Return the operations that return divergent results to the threads of a block for the same operands."""
     written: set[Value] = set()
     anything = False
+    writes = cache(written_params)
     for op in kernel.body.walk():
         if op.code not in ("store", "atomic", "call"):
             continue
-        targets = op.args[:1] if op.code != "call" else op.args if has_effects(op.attr) else []
+        targets = op.args[:1] if op.code != "call" else compress(op.args, writes(op.attr))
         for array in map(underlying_object, (t for t in targets if not is_gradient(t))):
             written.add(array)
             anything |= array not in kernel.params and _may_be_array_of_launch(array)
