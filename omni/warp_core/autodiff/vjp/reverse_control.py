@@ -153,12 +153,16 @@ def _alike(reverse: Reverse, value: Value, popped: Value) -> Value:
 def _needed(ops: Sequence[Operation], results: Iterable[Value]) -> set[Value]:
     """The values that `results`, and the effects and ends of operations, are made of."""
     needed = set(results)
+    _add_needed(ops, needed)
+    return needed
+
+
+def _add_needed(ops: Sequence[Operation], needed: set[Value]) -> None:
     for op in reversed(ops):
         if not _is_removable(op) or not needed.isdisjoint(op.results):
             needed.update(op.args)
             for region in op.regions:
-                needed |= _needed(region.ops, needed)
-    return needed
+                _add_needed(region.ops, needed)
 
 
 def _is_removable(op: Operation) -> bool:
