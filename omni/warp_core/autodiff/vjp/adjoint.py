@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -96,9 +96,16 @@ def _refuse_threads(prepared: Function) -> None:
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:
-    flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given), shared)
-    whole = partial(_flat, inlined=lambda callee: not _stays(callee, given))
-    return expand_customs(_StandIns(given).rewrite(flat), partial(_prepare, given=given), whole)
+    """A function fit for reversing. Custom functions are prepared once, whatever calls of them there are."""
+    stays = cache(partial(_stays, given=given))
+
+    def prepare(function: Function, shared: bool) -> Function:
+        flat = _flat(function, lambda callee: not is_custom(callee) and not stays(callee), shared)
+        return expand_customs(_StandIns(given).rewrite(flat), prepare_callee, whole)
+
+    prepare_callee = cache(partial(prepare, shared=True))
+    whole = cache(partial(_flat, inlined=lambda callee: not stays(callee)))
+    return prepare(function, shared)
 
 
 def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool = True) -> Function:

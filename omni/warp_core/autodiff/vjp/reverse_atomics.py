@@ -27,14 +27,19 @@ _EXTREMES = ("min", "max")
 
 
 def plain_local_atomics(function: Function) -> Function:
-    """The function with plain accesses for the atomics on local arrays."""
-    return _PlainLocal().rewrite(function)
+    """The function with plain accesses for the atomics on local arrays; `function` itself where it has none."""
+    return _PlainLocal().rewrite(function) if any(map(_is_plain, function.body.walk())) else function
+
+
+def _is_plain(op: Operation) -> bool:
+    """True if an operation is an atomic that plain accesses can do."""
+    return op.code == "atomic" and op.attr[0] != "cas" and is_local(op.args[0])
 
 
 class _PlainLocal(Rewriter):
     def visit_atomic(self, op: Operation) -> None:
         kind, path = op.attr
-        if not is_local(op.args[0]) or kind == "cas":
+        if not _is_plain(op):
             self._copy(op)
             return
         *place, value = self.args(op)

@@ -82,10 +82,11 @@ def _waits(loop: Operation, kernel: Function, writes: _ByArray, own: _OwnElement
         """True if the kernel writes outside of the loop to the element of an access."""
         return any(write not in inner and not own.is_same(op, write) for write in writes.meeting(op))
 
-    def is_stored(op: Operation) -> bool:
-        return op.code == "load" and any(stores.meeting(op))
+    def may_change(op: Operation) -> bool:
+        """True for a load of what the loop stores, or at an index that it computes."""
+        return op.code == "load" and (any(a.op in inner for a in op.args[1:]) or any(stores.meeting(op)))
 
-    watched = {op for op in inner if turns.asks(op) and not is_stored(op) and is_written(op)}
+    watched = {op for op in inner if turns.asks(op) and not may_change(op) and is_written(op)}
     if not watched:
         return False
     facts = analyze(kernel, (False,) * len(kernel.params), 2, {}, differs=watched.__contains__)
