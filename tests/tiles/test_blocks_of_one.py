@@ -102,3 +102,26 @@ def test_a_launch_whose_rows_are_usual_blocks_is_tiled(dialect):
     out = wp.zeros((2, 256), dtype=int)
     wp.launch(tiled_sizes, (2, 256), [out])
     np.testing.assert_array_equal(out.numpy(), 256000 + 255 * 128)
+
+
+@wp.kernel
+def append_rows(x: wp.array2d[float], counts: wp.array[int], history: wp.array3d[float]):
+    row = wp.tid()
+    place = counts[row]
+    wp.tile_store(history[row, place], wp.tile_load(x[row], shape=N))
+    counts[row] = place + 1
+
+
+@pytest.mark.cpu
+def test_tiled_launches_whose_threads_part_have_blocks_of_one_in_the_dialect(dialect):
+    counts, history = wp.zeros(ROWS, dtype=int), wp.zeros((ROWS, 2, N), dtype=float)
+    for _ in range(2):
+        wp.launch_tiled(append_rows, ROWS, [wp.array(X), counts, history], block_dim=64)
+    np.testing.assert_array_equal(history.numpy(), np.stack([X, X], axis=1))
+    assert counts.list() == [2] * ROWS
+
+
+def test_tiled_launches_whose_threads_part_are_refused():
+    counts, history = wp.zeros(ROWS, dtype=int), wp.zeros((ROWS, 2, N), dtype=float)
+    with pytest.raises(wp.CompileError, match="differs between the threads of a block"):
+        wp.launch_tiled(append_rows, ROWS, [wp.array(X), counts, history], block_dim=64)

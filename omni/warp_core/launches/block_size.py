@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
@@ -94,10 +95,31 @@ def _stays_together(kernel: Kernel) -> bool:
     try:
         plan_for(kernel, options_for(kernel))
     except CompileError as why:
-        if not {mistake.code for mistake in why.diagnostics} <= _PARTING:
+        if not _is_parting(why):
             raise
         _parting.add(kernel)
     return kernel not in _parting
+
+
+def run_tiled(kernel: Kernel, run: Callable[[int], Any], block_dim: int, device: DeviceLike) -> Any:
+    """Return `run(block_dim)`, which launches blocks of so many threads. In the dialect of warp-lang, whose blocks have
+    one thread on a CPU, it is `run(1)` where the threads of larger ones part.
+    """
+    may_shrink = config.dialect == "warp-lang" and get_device(device).is_cpu
+    if may_shrink and kernel in _parting:
+        return run(1)
+    try:
+        return run(block_dim)
+    except CompileError as why:
+        if not may_shrink or not _is_parting(why):
+            raise
+    _parting.add(kernel)
+    return run(1)
+
+
+def _is_parting(why: CompileError) -> bool:
+    """True if the threads of a block part, and nothing else is wrong with a kernel."""
+    return {mistake.code for mistake in why.diagnostics} <= _PARTING
 
 
 def _fills_blocks(kernel: Kernel, dim: Any) -> bool:

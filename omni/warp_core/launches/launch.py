@@ -23,7 +23,7 @@ from ..lang.kernel_options import check_serial
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
 from ..logger import get_logger
-from .block_size import block_dim_for
+from .block_size import block_dim_for, run_tiled
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
 from .plans import Options, options_for, plan_for, works_on_tiles
@@ -320,8 +320,12 @@ def launch_tiled(
     [100.0, 100.0, 100.0]
     """
     blocks = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-    dims = *blocks, block_dim
-    return launch(_check_kernel(kernel).for_tiled(len(dims)), dims, inputs, outputs, block_dim=block_dim, **others)
+    tiled = _check_kernel(kernel).for_tiled(len(blocks) + 1)
+
+    def run(threads: int) -> Any:
+        return launch(tiled, (*blocks, threads), inputs, outputs, block_dim=threads, **others)
+
+    return run_tiled(tiled, run, block_dim, others.get("device"))
 
 
 def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
