@@ -100,6 +100,12 @@ def _play(options: argparse.Namespace) -> int:
     report.summary(outcome)
     if trace is not None:
         _write_trace(trace, options.profile)
+    if not outcome.is_written and outcome.is_off:
+        report.complain(
+            f"error: all nodes are switched off, so {options.output} was not written; --set PATH.graph:enabled=true "
+            "or --set PATH.node:enabled=true switches on for one play"
+        )
+        return INPUT
     if not outcome.is_written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
         return NODES

@@ -19,9 +19,9 @@ const doc: Doc = {
   ...state,
   revision: 3,
   file: "f",
-  graphs: [{ path: "/G", evaluator: "push", omitted: 0, nodes: [node("/G/a"), node("/G/b")] }],
+  graphs: [{ path: "/G", enabled: true, evaluator: "push", omitted: 0, nodes: [node("/G/a"), node("/G/b")] }],
 };
-const op = { graph: "/G", evaluator: "push", omitted: 0 };
+const op = { graph: "/G", enabled: true, evaluator: "push", omitted: 0 };
 
 test("a changed node replaces its old self, and the others stay the same objects", () => {
   const next = patched(doc, {
@@ -33,6 +33,11 @@ test("a changed node replaces its old self, and the others stay the same objects
   expect(next?.revision).toBe(4);
   expect(next?.graphs[0].nodes.map((each) => each.name)).toEqual(["/G/a", "new"]);
   expect(next?.graphs[0].nodes[0]).toBe(doc.graphs[0].nodes[0]);
+});
+
+test("a graph is switched off", () => {
+  const ops = [{ ...op, enabled: false, nodes: [] }];
+  expect(patched(doc, { ...state, base: 3, revision: 4, ops })?.graphs[0].enabled).toBe(false);
 });
 
 test("an order adds and removes nodes", () => {

@@ -20,5 +20,5 @@ function changed(graph: Graph | undefined, op: GraphChange): Graph {
   for (const node of op.nodes) nodes.set(node.path, node);
   const order = op.order ?? [...nodes.keys()];
   const kept = order.map((path) => nodes.get(path)).filter((node) => node !== undefined);
-  return { path: op.graph, evaluator: op.evaluator, omitted: op.omitted, nodes: kept };
+  return { path: op.graph, enabled: op.enabled, evaluator: op.evaluator, omitted: op.omitted, nodes: kept };
 }

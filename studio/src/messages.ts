@@ -30,6 +30,7 @@ export interface GraphNode {
 
 export interface Graph {
   path: string;
+  enabled: boolean;
   evaluator: string;
   nodes: GraphNode[];
   omitted: number;
@@ -49,6 +50,7 @@ export interface Doc {
 export interface GraphChange {
   graph: string;
   gone?: boolean;
+  enabled: boolean;
   evaluator: string;
   omitted: number;
   nodes: GraphNode[];

@@ -57,6 +57,19 @@ def test_types_and_references_that_are_not_there_are_told(start, open_tab, tmp_p
     expect(tab.page.locator(".log")).to_contain_text("inputs:strange")
 
 
+def test_a_graph_that_is_switched_off_says_so_and_is_switched_on(start, open_tab, tmp_path):
+    scene = write_scene(tmp_path / "scene.usda")
+    scene.write_text(scene.read_text().replace('"push"', '"push"\n    custom bool graph:enabled = 0'))
+    tab = open_tab(start(scene))
+    tab.page.get_by_role("button", name="Run now").click()
+    told = tab.page.get_by_text("This graph is switched off: its nodes do not run.")
+    expect(told).to_be_visible()
+    assert tab.serious() == []
+    tab.page.get_by_role("button", name="Switch on").click()
+    expect(told).to_have_count(0)
+    tab.until_top(0.5 + TICK)
+
+
 def test_a_file_that_no_longer_parses_is_told_and_the_scene_stays(tab, scene):
     good = scene.read_text()
     scene.write_text("#usda 1.0\ndef {\n")

@@ -148,6 +148,13 @@ def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
     assert not stage.GetPrimAtPath(f"{G}/lift").IsActive()
 
 
+def test_a_graph_is_switched_on_and_off(document):
+    for is_on in (False, True):
+        document.edit([{"do": "enable", "node": G, "on": is_on}], "switch")
+        assert document.stage.GetAttributeAtPath(f"{G}.graph:enabled").Get() is is_on
+        assert describe(document.stage, REGISTRY)["graphs"][0]["enabled"] is is_on
+
+
 def test_a_node_is_inserted_into_a_connection(document):
     document.edit([{"do": "add", "graph": G, "type": "omni.graph.nodes.Multiply", "name": "twice"}], "add")
     ends = {"source": f"{G}/clock.outputs:time", "target": f"{G}/lift.inputs:time"}

@@ -177,6 +177,17 @@ function GraphView({ theme, addNode }: Props) {
           </button>
         </div>
       )}
+      {graph && !graph.enabled && (
+        <p className="status warning">
+          This graph is switched off: its nodes do not run.{" "}
+          <button
+            type="button"
+            onClick={() => edit("switch graph", { do: "enable", node: graph.path, on: true })}
+          >
+            Switch on
+          </button>
+        </p>
+      )}
       {graph && graph.omitted > 0 && (
         <p className="status warning">
           {`${graph.nodes.length} of ${graph.nodes.length + graph.omitted} nodes are shown; all of them run.`}

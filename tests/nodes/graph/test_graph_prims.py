@@ -196,6 +196,15 @@ def test_settings_of_graphs():
     ]
 
 
+def test_a_play_without_anything_that_is_on_says_so(make_scene, tmp_path, capsys):
+    scene, out = make_scene(VARIABLE_TO_MESH), tmp_path / "out.usda"
+    assert cli.main(["play", scene, "-o", str(out), "--set", "/G.graph:enabled=false"]) == cli.INPUT
+    shown = capsys.readouterr()
+    assert [line.split()[0] for line in shown.out.splitlines() if "/G/" in line] == ["off"] * 3
+    assert shown.err.startswith(f"error: all nodes are switched off, so {out} was not written; --set PATH.graph:en")
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("off", ["node", "graph", "compound", "prim"])
 def test_nodes_and_graphs_that_the_scene_switches_off(off):
     line = {"node": "custom bool node:enabled = 0"}.get(off, "")

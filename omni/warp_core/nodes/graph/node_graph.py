@@ -203,7 +203,8 @@ class Node:
     @property
     def is_on(self) -> bool:
         """True if neither the node nor a compound node or graph around it was switched off."""
-        return self.enabled and (self.graph is None or self.graph.parent is None or self.graph.is_on)
+        graph = self.graph
+        return self.enabled and (graph is None or (graph.enabled if graph.parent is None else graph.is_on))
 
     @property
     def label(self) -> str:

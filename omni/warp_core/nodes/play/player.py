@@ -34,6 +34,11 @@ class Outcome:
     files: list[str] = field(default_factory=list)  # beside the result: volumes and textures
     is_written: bool = True  # whether there is a result; it may equal the scene
 
+    @property
+    def is_off(self) -> bool:
+        """True if all nodes are switched off."""
+        return not any(node.is_on for node in self.nodes)
+
 
 class Player(Session):
     """One scene, ready to play."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from pxr import Sdf, Usd
 
+from ...nodes.graph import switches
 from ...nodes.graph.evaluate import EVALUATORS
 from ...nodes.scene.graph_builder import GraphBuilder
 from ...nodes.scene.graph_loader import output_path
@@ -231,10 +232,12 @@ def _move(editor: Editor, positions: dict[str, list[float]]) -> None:
 
 
 def _enable(editor: Editor, node: str, on: bool) -> None:
+    """Switch a node or a graph on or off."""
     prim = editor.prim(node)
-    if on and not prim.HasAttribute("node:enabled"):
+    name = switches.GRAPH if prim.GetTypeName() == "OmniGraph" else switches.NODE
+    if on and not prim.HasAttribute(name):
         return
-    prim.CreateAttribute("node:enabled", Sdf.ValueTypeNames.Bool, True).Set(bool(on))
+    prim.CreateAttribute(name, Sdf.ValueTypeNames.Bool, True).Set(bool(on))
 
 
 OPERATIONS: dict[str, Callable[..., None]] = {

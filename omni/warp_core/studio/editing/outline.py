@@ -96,4 +96,5 @@ class Outline:
 
 
 def _named(graph: _Graph) -> _Graph:
-    return {"graph": graph["path"], "evaluator": graph["evaluator"], "omitted": graph["omitted"]}
+    """Return what describes a graph, without its nodes."""
+    return {"graph": graph["path"], **{name: graph[name] for name in graph.keys() - {"path", "nodes"}}}

@@ -8,6 +8,7 @@ from typing import Any
 
 from pxr import Usd
 
+from ...nodes.graph import switches
 from ...nodes.graph.node_graph import NodeType
 from ...nodes.ogn.ogn_spec import AttributeSpec
 from ...nodes.scene.graph_loader import output_path
@@ -64,6 +65,7 @@ def _graph(graph: Usd.Prim, registry: Registry) -> dict[str, Any]:
     return {
         "path": str(graph.GetPath()),
         "evaluator": _get(graph, "evaluator:type") or "push",
+        "enabled": _get(graph, switches.GRAPH) is not False,
         "nodes": nodes,
         "omitted": max(0, len(found) - MOST_NODES),
     }
@@ -80,7 +82,7 @@ def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
         "type": type_name,
         "label": (node_type.spec.ui_name if node_type else "") or type_name.rpartition(".")[2],
         "known": node_type is not None,
-        "enabled": _get(prim, "node:enabled") is not False,
+        "enabled": _get(prim, switches.NODE) is not False,
         "position": [float(position[0]), float(position[1])] if position is not None else None,
         "code": _code(prim) if is_kernel else None,
         "ports": [*_ports(prim, node_type)],
