@@ -24,14 +24,16 @@ from omni.warp_core.studio.records import unpack
 
 PATIENCE = 60.0  # seconds until a condition that never comes true fails a test
 
+_COMMAND = [sys.executable, "-m", "omni.warp_core.cli", "studio"]
+
 
 class Studio:
     """A running server: its process, address and token."""
 
-    def __init__(self, scene: Path | None, settings: Path, folder: Path | None = None):
+    def __init__(self, scene: Path | None, settings: Path, folder: Path | None = None, options: tuple[str, ...] = ()):
         environment = {**os.environ, "OMNI_WARP_SETTINGS_DIR": str(settings)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "omni.warp_core.cli", "studio", *([str(scene)] if scene else []), "--no-browser"],
+            [*_COMMAND, *([str(scene)] if scene else []), "--no-browser", *options],
             cwd=folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=environment,
         )  # fmt: skip
@@ -60,9 +62,11 @@ class Studio:
 
 
 @contextlib.contextmanager
-def running(scene: Path | None, settings: Path, folder: Path | None = None) -> Iterator[Studio]:
-    """Run a server for a scene, or for a new one in a folder."""
-    studio = Studio(scene, settings, folder)
+def running(
+    scene: Path | None, settings: Path, folder: Path | None = None, options: tuple[str, ...] = ()
+) -> Iterator[Studio]:
+    """Run a server for a scene, or for a new one in a folder, with more options of the command."""
+    studio = Studio(scene, settings, folder, options)
     try:
         yield studio
     finally:

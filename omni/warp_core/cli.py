@@ -348,17 +348,20 @@ def _save_preset(options: argparse.Namespace) -> int:
 
 
 def _studio(options: argparse.Namespace) -> int:
-    stage, command = _load("usd.stage"), _load("studio.command")
+    stage, command, spec = _load("usd.stage"), _load("studio.command"), _load("nodes.ogn.ogn_spec")
     _check_device(options.device)
+    engine = command.EngineOptions(options.device, tuple(map(os.path.abspath, options.nodes)))
     try:
         command.run(
-            options.scene, options.port, options.device, not options.no_browser,
+            options.scene, options.port, engine, not options.no_browser,
             lambda address: print(f"The studio is at {address}\nCtrl-C ends it.", flush=True), options.notebook,
         )  # fmt: skip
     except stage.StageError as error:
         raise _Stop(INPUT, str(error)) from None
     except command.NotBuiltError as error:
         raise _Stop(USAGE, str(error)) from None
+    except spec.OgnError as error:
+        raise _Stop(USAGE, f"--nodes {error.where}: {'; '.join(error.problems)}") from None
     except OSError as error:
         raise _Stop(OUTPUT, f"port {options.port} cannot be opened: {error.strerror or error}") from None
     return OK

@@ -113,10 +113,7 @@ def _play_options(play: argparse.ArgumentParser) -> None:
         "--set", type=_value, action="append", default=[], metavar="PATH=VALUE", dest="values",
         help="set an attribute, as in /Graph/node.inputs:x=1.5; may be given several times",
     )  # fmt: skip
-    play.add_argument(
-        "--nodes", action="append", default=[], metavar="FOLDER",
-        help="load node types (.ogn and .py) of a folder or extension, and run their code; may be given several times",
-    )  # fmt: skip
+    _nodes_option(play)
     play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
     play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
@@ -181,6 +178,13 @@ def _volume_options(add: Add) -> None:
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
 
 
+def _nodes_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--nodes", action="append", default=[], metavar="FOLDER",
+        help="load node types (.ogn and .py) of a folder or extension, and run their code; may be given several times",
+    )  # fmt: skip
+
+
 def _studio_options(add: Add) -> None:
     studio = add("studio", "edit the graphs and kernels of a scene in the browser, and see the result at once")
     studio.add_argument(
@@ -189,6 +193,7 @@ def _studio_options(add: Add) -> None:
     studio.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     studio.add_argument("--port", type=_port, default=0, metavar="N", help="port on this machine (default: a free one)")
     studio.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
+    _nodes_option(studio)
     studio.add_argument(
         "--notebook", action="store_true", help="let notebooks on this machine show the page in a frame"
     )

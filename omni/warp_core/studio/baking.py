@@ -8,14 +8,15 @@ import sys
 from typing import Any
 
 from .editing.edits import EditError
+from .engine_process import EngineOptions
 from .pages import Pages
 
 
 class Baking:
     """One run of `omni-warp play` at a time."""
 
-    def __init__(self, pages: Pages, device: str):
-        self._pages, self._device = pages, device
+    def __init__(self, pages: Pages, options: EngineOptions):
+        self._pages, self._options = pages, options
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task | None = None
 
@@ -32,7 +33,18 @@ class Baking:
 
     async def _run(self, scene: str, target: str) -> None:
         self._tell("running", f"Baking into {os.path.basename(target)}")
-        arguments = ["-m", "omni.warp_core.cli", "play", scene, "-o", target, "--trust", "--device", self._device]
+        arguments = [
+            "-m",
+            "omni.warp_core.cli",
+            "play",
+            scene,
+            "-o",
+            target,
+            "--trust",
+            "--device",
+            self._options.device,
+        ]
+        arguments += [f"--nodes={folder}" for folder in self._options.nodes]
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, *arguments, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import uvicorn
 
+from ..nodes.extensions import node_folders
 from .app import PAGE, application
 from .editing.document import Document
+from .engine_process import EngineOptions
 from .hub import Hub
 from .security import new_token
 
@@ -27,14 +29,19 @@ class NotBuiltError(Exception):
 
 
 def run(
-    scene: str | None, port: int, device: str, browser: bool, tell: Callable[[str], None], is_framed: bool = False
+    scene: str | None,
+    port: int,
+    options: EngineOptions,
+    browser: bool,
+    tell: Callable[[str], None],
+    is_framed: bool = False,
 ) -> None:
-    """Serve a scene until Ctrl-C. Raises StageError, OSError, NotBuiltError.
+    """Serve a scene until Ctrl-C. Raises StageError, OSError, NotBuiltError, and OgnError for a folder without nodes.
 
     Args:
         scene: Path of the scene, None for a new one in the current folder.
         port: Port on the loopback interfaces, 0 for a free one.
-        device: Device of the kernels.
+        options: Device of the kernels, folders of node types.
         browser: True to open the page in the user's browser.
         tell: Called with the address of the page.
         is_framed: True for a notebook, which shows the page in a frame.
@@ -42,7 +49,9 @@ def run(
     if browser and not (PAGE / "index.html").is_file():
         raise NotBuiltError("this installation has no page of the studio; in a checkout, run: make studio")
     document = Document.new(os.getcwd()) if scene is None else Document.open(scene)
-    hub, token = Hub(document, device), new_token()
+    for folder in options.nodes:  # their code runs in the engine alone, which tells mistakes
+        node_folders.add_descriptions(document.registry, Path(folder), lambda *_: None)
+    hub, token = Hub(document, options), new_token()
     with contextlib.ExitStack() as stack:
         sockets = _listen(stack, port)
         address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/#token={token}"

@@ -71,8 +71,11 @@ class Engine:
 
     # Requests.
 
-    def do_open(self, path: str, text: str, texts: dict[str, str], device: str) -> None:
-        """Open a scene; the root layer is `text` unless that is "", and some nodes have other `texts`."""
+    def do_open(self, path: str, text: str, texts: dict[str, str], device: str, nodes: list[str]) -> None:
+        """Open a scene; the root layer is `text` unless that is "", and some nodes have other `texts`.
+
+        `nodes` are folders of node types, whose code runs.
+        """
         with quiet():
             opened = Usd.Stage.Open(path if os.path.exists(path) else new_layer(path))
             if text and not opened.GetRootLayer().ImportFromString(text):
@@ -80,7 +83,7 @@ class Engine:
         for complaint in complaints(opened):
             self.log.warning(os.path.basename(path), complaint)
         has_range = opened.HasAuthoredTimeCodeRange()
-        settings = Settings(None if has_range else FRAMES, frame_rate(opened), device)
+        settings = Settings(None if has_range else FRAMES, frame_rate(opened), device, nodes=nodes)
         self.session = Session.of(opened, settings, self.log, path)
         self.display = Display(opened)
         for node, own in texts.items():

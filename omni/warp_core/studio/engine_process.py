@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,6 +23,18 @@ _START = "import sys; from omni.warp_core.studio.engine import main; main(int(sy
 GRACE = 0.5  # seconds between the request to end and the kill
 
 Receive = Callable[[dict[str, Any], list[Blob]], None]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What the user chose for all engines: the device of kernels, and folders of node types whose code runs."""
+
+    device: str = "cpu"
+    nodes: tuple[str, ...] = ()
+
+    def request(self) -> dict[str, Any]:
+        """Return the options as fields of the request that opens a scene."""
+        return {"device": self.device, "nodes": list(self.nodes)}
 
 
 class EngineProcess:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .editing.document import Document
-from .engine_process import EngineProcess
+from .engine_process import EngineOptions, EngineProcess
 from .frame_store import Frame, FrameStore
 from .pages import Page, Pages
 from .playback import Playback
@@ -30,15 +30,15 @@ class Evaluation:
 
     Args:
         document: The scene.
-        device: Device of the kernels.
+        options: Device of the kernels, folders of node types.
         pages: Who gets frames and messages.
 
     `answers` are called with the records of the engine, by kind. `reported` is called with the reports of nodes after
     each frame, `gone` with the signal that ended the engine, or 0, and whether the user has stopped it.
     """
 
-    def __init__(self, document: Document, device: str, pages: Pages):
-        self.document, self.device, self.pages = document, device, pages
+    def __init__(self, document: Document, options: EngineOptions, pages: Pages):
+        self.document, self.options, self.pages = document, options, pages
         self.store, self.playback = FrameStore(), Playback()
         self.answers: dict[str, Answer] = {}
         self.reported: Callable[[list[dict[str, Any]]], None] = lambda reports: None
@@ -67,7 +67,7 @@ class Evaluation:
         self._has_frame = False
         self._engine = EngineProcess(self._receive, self._ended)
         text = self.document.layer.ExportToString() if self.document.is_edited else ""
-        self.ask(do="open", path=self.document.path, text=text, texts=texts or {}, device=self.device)
+        self.ask(do="open", path=self.document.path, text=text, texts=texts or {}, **self.options.request())
 
     def close(self) -> None:
         """End the engine."""

@@ -22,6 +22,7 @@ from .editing.edits import EditError
 from .editing.journal import Journal
 from .editing.outline import Outline
 from .editing.scene_description import node_types
+from .engine_process import EngineOptions
 from .evaluation import Evaluation
 from .investigation import Investigation
 from .kernel_names import kernel_names
@@ -35,12 +36,12 @@ VERSION = 2  # of the protocol
 class Hub:
     """One scene and its pages. Call `start` in the event loop."""
 
-    def __init__(self, document: Document, device: str = "cpu"):
+    def __init__(self, document: Document, options: EngineOptions):
         self.document, self.pages = document, Pages()
         self.outline = Outline(document)
         self.journal = self._open_journal()
         self.found_edits = self.journal.found()
-        self.evaluation = Evaluation(document, device, self.pages)
+        self.evaluation = Evaluation(document, options, self.pages)
         self.agreements = Agreements(self.pages, self.evaluation)
         self.texts = KernelTexts(document, self.outline, self.pages, self.evaluation, self.agreements)
         self.texts.edit = self._edit
@@ -51,8 +52,8 @@ class Hub:
             "signature": self.texts.take_signature,
             "failed": self.texts.failed,
         }
-        self.investigation = Investigation(document, self.pages, device)
-        self.baking = Baking(self.pages, device)
+        self.investigation = Investigation(document, self.pages, options)
+        self.baking = Baking(self.pages, options)
         self.disk_changed = self.follows = False
         self._tasks: list[asyncio.Task] = []
 

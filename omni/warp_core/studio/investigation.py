@@ -10,7 +10,7 @@ from typing import Any
 
 from ..nodes.scene.consent import Code
 from .editing.document import Document
-from .engine_process import EngineProcess
+from .engine_process import EngineOptions, EngineProcess
 from .pages import Pages
 from .records import Blob
 
@@ -20,8 +20,8 @@ MOST_SECONDS = 60.0
 class Investigation:
     """One run of the text of a node in debug mode, from the first frame up to a given one."""
 
-    def __init__(self, document: Document, pages: Pages, device: str):
-        self._document, self._pages, self._device = document, pages, device
+    def __init__(self, document: Document, pages: Pages, options: EngineOptions):
+        self._document, self._pages, self._options = document, pages, options
         self._engine: EngineProcess | None = None
         self._node = self._text = ""
         self._frame = 1
@@ -34,7 +34,9 @@ class Investigation:
         self._node, self._text, self._frame, self._agreed = node, text, frame, agreed
         self._engine = EngineProcess(self._receive, self._gone, "debug")
         layer = self._document.layer.ExportToString() if self._document.is_edited else ""
-        self._engine.send(do="open", path=self._document.path, text=layer, texts={node: text}, device=self._device)
+        self._engine.send(
+            do="open", path=self._document.path, text=layer, texts={node: text}, **self._options.request()
+        )
         self._timer = asyncio.get_running_loop().call_later(MOST_SECONDS, self._late)
         self._tell(True)
 

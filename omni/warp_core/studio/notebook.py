@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/#token=\S+")
 
@@ -42,7 +43,13 @@ class Frame:
         return f"<studio at {self.address}>"
 
 
-def show(scene: str | os.PathLike[str], *, height: int = 640, device: str = "cpu") -> Frame:
+def show(
+    scene: str | os.PathLike[str],
+    *,
+    height: int = 640,
+    device: str = "cpu",
+    nodes: Sequence[str | os.PathLike[str]] = (),
+) -> Frame:
     """Open a scene in the studio, and show it below the cell of a notebook.
 
     The studio is a process of its own that answers on this machine alone; notebooks on this machine may frame it.
@@ -51,6 +58,7 @@ def show(scene: str | os.PathLike[str], *, height: int = 640, device: str = "cpu
         scene: Path of the scene.
         height: Height of the frame in pixels.
         device: Where kernels run.
+        nodes: Folders of node types of your own; their code runs.
 
     Returns:
         The frame, which the notebook draws as the result of the cell. Its `close` ends the studio.
@@ -65,8 +73,9 @@ def show(scene: str | os.PathLike[str], *, height: int = 640, device: str = "cpu
         omni.warp_core.studio.notebook.StudioError: no scene.usda: there is no such file
     """
     command = [sys.executable, "-m", "omni.warp_core.cli", "studio", os.fspath(scene), "--no-browser", "--notebook"]
+    command += ["--device", device, *(f"--nodes={os.fspath(folder)}" for folder in nodes)]
     process = subprocess.Popen(
-        [*command, "--device", device], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, encoding="utf-8", errors="replace",
     )  # fmt: skip
     assert process.stdout is not None

@@ -93,6 +93,18 @@ def add_folder(registry: Registry, folder: Path, complain: Callable[[str, str], 
     return added
 
 
+def add_descriptions(registry: Registry, folder: Path, complain: Callable[[str, str], None]) -> None:
+    """Register the types that the `.ogn` files below `folder` describe, without classes: no code of the folder runs.
+
+    `complain(where, text)` tells of each description with a mistake. Raises OgnError if there are none at all.
+    """
+    for file in find(folder):
+        try:
+            registry.add(NodeType(file.read(), None))
+        except OgnError as error:
+            complain(error.where, "; ".join(error.problems))
+
+
 def load_class(file: NodeFile, spec: NodeSpec) -> Any:
     """Return the node class of a file, whose package has been imported. Raises OgnError."""
     source = file.path.with_suffix(".py")

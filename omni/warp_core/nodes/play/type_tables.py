@@ -10,8 +10,7 @@ from rich.text import Text
 
 from ...lang.errors import did_you_mean, nearest
 from ..extensions import node_folders
-from ..graph.node_graph import NodeType
-from ..ogn.ogn_spec import NodeSpec, OgnError
+from ..ogn.ogn_spec import NodeSpec
 from ..stock import node_registry, type_listing
 from ..stock.node_registry import Registry
 from . import console
@@ -38,11 +37,10 @@ def show(name: str | None, folders: Sequence[str] = ()) -> None:
 def _described(folders: Sequence[str]) -> Registry:
     """Return the types that the `.ogn` files of folders describe. Raises OgnError."""
     registry = Registry()
-    for file in (file for folder in folders for file in node_folders.find(Path(folder))):
-        try:
-            registry.add(NodeType(file.read(), None))
-        except OgnError as error:
-            console.complain(f"warning: {error.where}: {'; '.join(error.problems)}")
+    for folder in folders:
+        node_folders.add_descriptions(
+            registry, Path(folder), lambda where, text: console.complain(f"warning: {where}: {text}")
+        )
     return registry
 
 
