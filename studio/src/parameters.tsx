@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { isCompanion } from "./graph/graph_model";
 import type { GraphNode, Port } from "./messages";
-import { edit, findNode, send, useStudio } from "./studio";
+import { edit, findNode, notify, send, useStudio } from "./studio";
 
 export function Parameters() {
   const selection = useStudio((s) => s.selection);
@@ -184,6 +184,7 @@ function Slider({ port, path, label }: { port: Port; path: string; label: string
     const value = numberIn(text);
     if (Number.isFinite(value) && value !== given) return edit(`set ${label}`, { do: "set", path, value });
     draft.drop();
+    if (!Number.isFinite(value)) notify(`${label} stays as it is: ${text} is no number.`);
     send("param", { path, value: given }); // the engine may have a number that the text began with
   }
 
@@ -245,8 +246,21 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
       commit(JSON.parse(text));
     } catch {
       draft.drop();
+      notify(`${label} stays as it is: ${text} is no value of the type ${port.type}, such as ${given}.`);
     }
   }
+  if (isText && given.includes("\n"))
+    return (
+      <textarea
+        className="text"
+        aria-label={label}
+        spellCheck={false}
+        rows={Math.min(12, given.split("\n").length)}
+        value={draft.text}
+        onChange={(event) => draft.enter(event.target.value)}
+        onBlur={finish}
+      />
+    );
   return (
     <input
       className="text"

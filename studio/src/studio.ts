@@ -213,7 +213,7 @@ const answers: Record<string, (message: Message) => void> = {
   timeline: (m) => setState({ timeline: m }),
   kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
   text: (m) => setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } }),
-  consent: (m) => setState({ consent: m.codes }),
+  consent: (m) => setState({ consent: m.codes, shownCode: shownText(state.texts, m.codes) }),
   found: (m) => setState({ found: m, ...(m.runs ? {} : { shownCode: m.node }) }),
   engine: (m) => setState({ engine: m }),
   disk: (m) => setState({ disk: m }),
@@ -238,12 +238,17 @@ function takeDoc(doc: Doc): void {
   for (const node of nodes) {
     if (node.code !== null) texts[node.path] = state.texts[node.path] ?? { text: node.code, rev: 0 };
   }
-  const shown = state.shownCode;
-  const shownCode = shown && shown in texts ? shown : (Object.keys(texts)[0] ?? null);
+  const shownCode = shownText(texts, state.consent);
   const paths = new Set(nodes.map((node) => node.path));
   const alone = state.alone && paths.has(state.alone) ? state.alone : null;
   setState({ doc, texts, shownCode, alone, selection: state.selection.filter((path) => paths.has(path)) });
   document.title = `${doc.edited ? "• " : ""}${doc.file.split("/").pop()} – Omni Warp Studio`;
+}
+
+/** Returns the node whose text to show: the one that is shown if it still has a text, or the first one. */
+function shownText(texts: Record<string, Text>, consent: Code[]): string | null {
+  const all = [...Object.keys(texts), ...consent.map((code) => code.node)];
+  return all.find((node) => node === state.shownCode) ?? all[0] ?? null;
 }
 
 /** Selects nodes, and shows the text of the first one and its graph. */

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 from playwright.sync_api import expect
+from pxr import Usd
 
 from tests.studio_scenes import LIFT, write_scene
 
@@ -68,6 +69,59 @@ def test_a_graph_that_is_switched_off_says_so_and_is_switched_on(start, open_tab
     tab.page.get_by_role("button", name="Switch on").click()
     expect(told).to_have_count(0)
     tab.until_top(0.5 + TICK)
+
+
+def test_programs_that_are_not_edited_here_are_read_before_the_user_agrees(start, open_tab, tmp_path):
+    text = "def compute(db):\n    db.outputs.radius = 2.0  # of a script\n"
+    (tmp_path / "kern.py").write_text("# in a file\n@wp.kernel\ndef k(x: float, y: wp.array[float]):\n    y[0] = x\n")
+    scene = tmp_path / "scripts.usda"
+    scene.write_text(f"""#usda 1.0
+def OmniGraph "Graph"
+{{
+    def OmniGraphNode "script"
+    {{
+        token node:type = "omni.warp_core.Script"
+        custom string inputs:script = '''{text}'''
+        custom double outputs:radius
+    }}
+    def OmniGraphNode "filed"
+    {{
+        token node:type = "omni.warp_core.Kernel"
+        custom token inputs:codeProvider = "file"
+        custom asset inputs:codeFile = @./kern.py@
+        custom float inputs:x = 1
+        custom float[] outputs:y
+    }}
+}}
+""")
+    tab = open_tab(start(scene))
+    page = tab.page
+    page.get_by_role("tab", name="script").click()
+    expect(page.locator(".cm-content")).to_contain_text("# of a script")
+    page.get_by_role("tab", name="filed").click()
+    expect(page.locator(".cm-content")).to_contain_text("# in a file")
+    expect(page.locator(".code .status")).to_contain_text("kern.py")
+    assert page.locator(".cm-content").get_attribute("aria-readonly") == "true"
+    assert tab.serious() == []
+    page.get_by_role("button", name="Run now").click()
+    expect(page.get_by_text("No Kernel node of this scene has a text to edit.")).to_be_visible()
+    tab.node("script").click()
+    field = page.get_by_label("script", exact=True)
+    expect(field).to_have_value(text)
+    field.press_sequentially("x = 1\n")
+    tab.node("filed").click()
+    expect(page.get_by_text("unsaved")).to_have_count(1)
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("unsaved")).to_have_count(0)
+    stage = Usd.Stage.Open(str(scene))
+    saved = stage.GetAttributeAtPath("/Graph/script.inputs:script").Get()
+    assert saved.count("\n") == text.count("\n") + 1, "lines stay lines"
+
+
+def test_values_that_mean_nothing_are_told(tab):
+    set_height(tab, "tall")
+    expect(tab.page.get_by_role("alert")).to_contain_text("height stays as it is: tall is no number.")
+    expect(tab.page.get_by_label("height, as a number")).to_have_value("0.5")
 
 
 def test_a_file_that_no_longer_parses_is_told_and_the_scene_stays(tab, scene):

@@ -21,6 +21,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import type { Theme } from "../app";
 import { FindOutWhy } from "../banners";
+import type { Code } from "../messages";
 import { getState, notify, setState, typeText, useStudio } from "../studio";
 import { marks } from "./diagnostics";
 import { complete, hover } from "./kernel_language";
@@ -100,9 +101,16 @@ export function CodePanel({ theme }: { theme: Theme }) {
   const kernels = useStudio((s) => s.kernels);
   const consent = useStudio((s) => s.consent);
   const why = useStudio((s) => s.found);
+  const waiting = consent.find((code) => code.node === node);
   const own = node ? texts[node] : undefined;
+  const text = own?.text ?? waiting?.text ?? "";
   const kernel = node ? kernels[node] : undefined;
-  const waitsForConsent = consent.some((code) => code.node === node);
+  const isFixed = !own || waiting !== undefined;
+  // Programs that are not edited here, such as files and scripts, are shown as long as the user has to decide.
+  const tabs = [
+    ...Object.keys(texts),
+    ...consent.map((code) => code.node).filter((each) => !(each in texts)),
+  ];
 
   useEffect(() => {
     if (!box.current) return;
@@ -114,19 +122,17 @@ export function CodePanel({ theme }: { theme: Theme }) {
   // The text of another node, or a text that the server has changed.
   useEffect(() => {
     const view = editor.current;
-    const text = own?.text ?? "";
     if (!view || (view.state.doc.toString() === text && shown.current === node)) return;
     shown.current = node;
     view.dispatch({
       changes: { from: 0, to: view.state.doc.length, insert: text },
       annotations: fromServer.of(true),
     });
-  }, [node, own]);
+  }, [node, text]);
 
   useEffect(() => {
-    const isFixed = waitsForConsent || !node;
     editor.current?.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
-  }, [waitsForConsent, node]);
+  }, [isFixed]);
 
   // Mistakes of the newest text, after the hands rest; their end is shown at once.
   useEffect(() => {
@@ -142,7 +148,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
   return (
     <section className={`code ${theme}`} aria-label="Kernels">
       <div className="tabs" role="tablist">
-        {Object.keys(texts).map((path) => (
+        {tabs.map((path) => (
           <button
             type="button"
             role="tab"
@@ -150,7 +156,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
             aria-selected={path === node}
             onClick={() => setState({ shownCode: path, selection: [path] })}
           >
-            {shortName(path, Object.keys(texts))}
+            {shortName(path, tabs)}
             {(kernels[path]?.diagnostics.length ?? 0) > 0 && (
               <span className="dot error" title="has mistakes" />
             )}
@@ -158,7 +164,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
         ))}
       </div>
       <div ref={box} className="editor" />
-      <Status waitsForConsent={waitsForConsent} />
+      <Status waiting={waiting} />
     </section>
   );
 }
@@ -176,15 +182,28 @@ function told(message: string): string {
   return [lines[0], ...lines.filter((line) => line.startsWith("values:"))].join(", ");
 }
 
-function Status({ waitsForConsent }: { waitsForConsent: boolean }) {
+function Status({ waiting }: { waiting: Code | undefined }) {
   const node = useStudio((s) => s.shownCode);
   const kernel = useStudio((s) => (node ? s.kernels[node] : undefined));
   const text = useStudio((s) => (node ? s.texts[node] : undefined));
   const why = useStudio((s) => s.found);
   const failed = useStudio((s) => (node ? s.failed[node] : undefined));
   if (!node)
-    return <p className="status dim">No node of this scene has a text. Add a Kernel node with Shift+A.</p>;
-  if (waitsForConsent) return <p className="status warning">Waits for your consent</p>;
+    return (
+      <p className="status dim">No Kernel node of this scene has a text to edit. Add one with Shift+A.</p>
+    );
+  if (waiting && !waiting.inside)
+    return (
+      <p className="status warning">
+        Waits for your consent · {waiting.origin} is outside of the scene's folder, so its text is not shown
+      </p>
+    );
+  if (waiting)
+    return (
+      <p className="status warning">
+        Waits for your consent{waiting.origin === "inputs:codeStr" ? "" : ` · ${waiting.origin}`}
+      </p>
+    );
   if (why && !why.runs && why.node === node && why.text === text?.text) {
     const first = why.diagnostics[0];
     return (
