@@ -162,7 +162,7 @@ class TwoSided(Physical):
 
     def integrals(self, of_side) -> np.ndarray:
         """The matrix of a form. `of_side` takes values inside and outside, gradients along the normal of both, and the
-        ratio, each points x nodes of both cells, and gives a number for each point, test node and trial node.
+        ratio, each points x nodes of both cells. It gives a number for each point, test node and trial node.
         """
         n = self.space.node_count()
         total = np.zeros((n, n))

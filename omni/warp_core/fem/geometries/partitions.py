@@ -24,7 +24,7 @@ __all__ = [
 
 
 class GeometryPartition:
-    """A part of a geometry: all of it, if it is none of the other classes.
+    """A part of a geometry. This class is all of it.
 
     Args:
         geometry: The geometry.

@@ -1,7 +1,7 @@
 """Exchange between threads of a launch: loops that wait for other threads, and reads of what others may have written.
 
-Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`. `callees_of_waiting` tells which
-calls matter for the first of them.
+Both look at a kernel whose calls are inlined. Start with `waiting_loop` and `exchange`. `callees_of_waiting` tells
+which calls matter for the first of them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...algo.scan import array_scan
 from ...arrays.array import array
 from ...arrays.factories import clone, empty, zeros
@@ -23,13 +21,19 @@ from .fsai_kernels import (
     BAD_DIAGONALS,
     FAILURES,
     MISMATCHES,
+    choose_kernel,
     compare_places,
+    count_infinite,
     multiply_factor,
     pack_rows,
-    row_kernels,
+    read_places,
+    refit_kernel,
+    scales_kernel,
     take_numbers,
     take_over,
+    write_places,
 )
+from .fsai_rows import row_types
 from .linear_operator import LinearOperator, flat
 
 __all__ = ["FSAI"]
@@ -45,7 +49,7 @@ class FSAI(LinearOperator):
     that reduce its energy most, chosen one after the other. Rows are independent, so all are made in parallel.
 
     Args:
-        A: The matrix, of numbers or square blocks; blocks are taken apart. Both triangles must be stored, with the
+        A: The matrix, of numbers or of square blocks, which are taken apart. Both triangles must be stored, with the
             columns of a row in order. It must be symmetric and positive definite, which is not checked.
         max_row_size: The most numbers in a row of `G`, from 1, which divides by the diagonal, to 64. Time and memory of
             the set-up grow with its square.
@@ -68,7 +72,7 @@ class FSAI(LinearOperator):
             numbers on the diagonal, rows that failed, rows with raised pivots.
 
     Raises:
-        TypeError: If the matrix is none, or has other numbers.
+        TypeError: If `A` is no sparse matrix, or has other numbers.
         ValueError: If its shape or an option is wrong, or if a number on the diagonal is not positive.
 
     Source: C. Janna, M. Ferronato, SIAM J. Sci. Comput. 33 (2011).
@@ -98,7 +102,7 @@ class FSAI(LinearOperator):
         number = A.scalar_type
         self._floor = _FLOORS[number] if pivot_floor is None else pivot_floor
         self._regularizes, self._validates = regularize_refit, validate_topology
-        self._most, self._kernels = max_row_size, row_kernels(number, max_row_size)
+        self._most = max_row_size
         self.source, self.pattern_ready, self.pattern_status = A, None, None
         self.update_status: array | None = None
         with observers.NotRecording():
@@ -129,44 +133,43 @@ class FSAI(LinearOperator):
 
     def _take_apart(self, A: BsrMatrix) -> None:
         """Find the numbers of the matrix: where its rows and columns are, and which number of a block each is."""
-        rows, cols = A.block_shape
-        places = new_matrix(A.nrow, A.ncol, block_type(float64, (rows, cols)), A.device)
+        places = new_matrix(A.nrow, A.ncol, block_type(float64, A.block_shape), A.device)
         places.offsets, places.row_counts, places.columns, places.nnz = A.offsets, A.row_counts, A.columns, A.nnz
-        count = A.values.size * rows * cols
-        numbers = np.arange(count, dtype=np.float64).reshape((A.values.size, rows, cols) if rows > 1 else -1)
-        places.values = array(numbers, dtype=places.dtype, device=A.device)
+        places.values = empty(A.values.size, dtype=places.dtype, device=A.device)
+        launch(write_places, A.values.size * A.block_size, [flat(places.values)], device=A.device)
         apart = bsr_copy(places, block_shape=(1, 1))
-        count = apart.nnz_sync()
-        self._sources = array(apart.values.numpy()[:count].astype(np.int32), dtype=int32, device=A.device)
-        self._matrix = self._kernels.scaled()
-        self._matrix.offsets, self._matrix.columns = apart.offsets, apart.columns
-        self._matrix.values = empty(count, dtype=A.scalar_type, device=A.device)
-        real = float64 if A.scalar_type is float64 else float32
+        self._sources = _as_places(apart.values, apart.nnz_sync())
+        real, scaled, *_ = row_types(A.scalar_type, self._most)
+        self._matrix = scaled(offsets=apart.offsets, columns=apart.columns)
+        self._matrix.values = empty(self._sources.size, dtype=A.scalar_type, device=A.device)
         self._matrix.scales = empty(A.shape[0], dtype=real, device=A.device)
 
     def _read(self, A: BsrMatrix, status: array) -> None:
         """Read the numbers of a matrix, and find the scales of its rows."""
         launch(take_numbers, self._sources.size, [self._sources, flat(A.values), self._matrix.values], device=A.device)
-        launch(self._kernels.find_scales, A.shape[0], [self._matrix, status], device=A.device)
+        find_scales = scales_kernel(A.scalar_type, self._most)
+        launch(find_scales, A.shape[0], [self._matrix, status], device=A.device)
 
     def _choose(self, tolerance: float, step: int, factor: Any) -> None:
         A, count = self.source, self.shape[0]
         status, real = zeros(4, dtype=int32, device=A.device), self._matrix.scales.dtype
         self._read(A, status)
-        if bad := int(status.numpy()[BAD_DIAGONALS]):
+        if bad := status.list()[BAD_DIAGONALS]:
             raise ValueError(f"A: {bad} numbers on the diagonal are missing, or are not positive and finite")
         counts, cuts = zeros(count + 1, dtype=int32, device=A.device), zeros(1, dtype=int32, device=A.device)
         chosen = empty((count, self._most), dtype=int32, device=A.device)
         factors = empty((count, self._most), dtype=real, device=A.device)
         how = [real(tolerance), real(self._floor), step, counts, chosen, factors, cuts]
-        launch(self._kernels.choose, count, [self._matrix, *how], device=A.device)
-        self.truncated_rows = int(cuts.numpy()[0])
+        launch(choose_kernel(A.scalar_type, self._most), count, [self._matrix, *how], device=A.device)
+        self.truncated_rows = cuts.list()[0]
         self.G = new_matrix(count, count, factor, A.device)
         array_scan(counts, self.G.offsets, inclusive=False)
-        self.G.nnz = size = int(self.G.offsets.numpy()[-1])
+        self.G.nnz = size = self.G.offsets.list()[-1]
         self.G.columns, self.G.values = (empty(size, dtype=t, device=A.device) for t in (int32, factor))
         launch(pack_rows, count, [self.G.offsets, chosen, factors, self.G.columns, self.G.values], device=A.device)
-        if not np.isfinite(self.G.values.numpy()).all():
+        status.zero_()
+        launch(count_infinite, size, [self.G.values, status], device=A.device)
+        if status.list()[0]:
             raise ValueError(f"A: the factor has numbers that {factor.__name__} cannot hold; scale the matrix")
         self.GT = bsr_transposed(self.G)
         self._between = empty(count, dtype=A.scalar_type, device=A.device)
@@ -182,9 +185,9 @@ class FSAI(LinearOperator):
         self._topology = clone(A.offsets[: A.nrow + 1]), clone(A.columns[: A.nnz])
         places = new_matrix(*self.G.shape, float64, A.device)
         places.offsets, places.columns, places.nnz = self.G.offsets, self.G.columns, self.G.nnz
-        places.values = array(np.arange(self.G.nnz), dtype=float64, device=A.device)
-        order = bsr_transposed(places).values.numpy()[: self.G.nnz].astype(np.int32)
-        self._order = array(order, dtype=int32, device=A.device)
+        places.values = empty(self.G.nnz, dtype=float64, device=A.device)
+        launch(write_places, self.G.nnz, [places.values], device=A.device)
+        self._order = _as_places(bsr_transposed(places).values, self.G.nnz)
         self._fresh = empty(self.G.nnz, dtype=self._matrix.scales.dtype, device=A.device)
 
     def update(self, A: BsrMatrix | None = None) -> FSAI:
@@ -235,12 +238,12 @@ class FSAI(LinearOperator):
         self._read(A, status)
         real = self._matrix.scales.dtype
         how = [self.G.offsets, self.G.columns, real(self._floor), self._regularizes, self._fresh, status]
-        launch(self._kernels.refit, self.shape[0], [self._matrix, *how], device=A.device)
+        launch(refit_kernel(A.scalar_type, self._most), self.shape[0], [self._matrix, *how], device=A.device)
         launch(take_over, self.G.nnz, [status, self._regularizes, self._fresh, self.G.values], device=A.device)
         launch(take_numbers, self.G.nnz, [self._order, self.G.values, self.GT.values], device=A.device)
 
     def _require_success(self, status: array) -> None:
-        found = status.numpy()
+        found = status.list()
         if found[MISMATCHES]:
             raise ValueError("A: blocks are not where they were; make a new FSAI")
         if not self._regularizes and (found[BAD_DIAGONALS] or found[FAILURES]):
@@ -262,6 +265,12 @@ class FSAI(LinearOperator):
 
 def _rows(matrix: BsrMatrix) -> list[array]:
     return [matrix.offsets, matrix.columns, matrix.values]
+
+
+def _as_places(numbers: array, count: int) -> array:
+    made = empty(count, dtype=int32, device=numbers.device)
+    launch(read_places, count, [flat(numbers), made], device=numbers.device)
+    return made
 
 
 def _factor_type(given: Any, number: Any) -> Any:

@@ -1,134 +1,26 @@
-"""Kernels of factorized sparse approximate inverses: a thread makes a row of the factor.
-
-The matrix is scaled to a diagonal of ones. The *support* of row i are columns before i. `root` is the triangular factor
-of Cholesky of the rows and columns of the support, `own` the row that i would have in it, and `energy` the square of
-the last number of that row. Start with `row_kernels`.
-"""
+"""Kernels of factorized sparse approximate inverses: a thread makes a row of the factor. Start with `choose_kernel`."""
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined,type-var,operator,index,assignment,arg-type,misc"
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from ... import abs, atomic_add, isfinite, lower_bound, min, sqrt, tid, zeros
+from ... import atomic_add, isfinite, min, sqrt, tid, zeros
 from ...arrays.array import array1d, array2d
-from ...lang.arrays import fixedarray
-from ...lang.kernel import func, kernel
-from ...lang.values.scalars import float32, float64
-from ...lang.values.structs import struct
+from ...lang.kernel import kernel
+from .fsai_rows import row_functions, row_types, search_function
 from .solver_kernels import OPTIONS
 
 # The places of what `FSAI.update_status` counts.
 MISMATCHES, BAD_DIAGONALS, FAILURES, REGULARIZED = 0, 1, 2, 3
 
 
-class RowKernels(NamedTuple):
-    """What makes rows of a factor of one length.
-
-    `scaled` is the class of the matrix that kernels take, `find_scales` fills its scales, `choose` finds the supports
-    and the numbers of rows, and `refit` the numbers for given supports.
-    """
-
-    scaled: Any
-    find_scales: Any
-    choose: Any
-    refit: Any
-
-
 @cache
-def row_kernels(scalar: Any, most: int) -> RowKernels:
-    """Return the kernels for a matrix of numbers of a type, and rows of up to `most` numbers."""
-    real = float64 if scalar is float64 else float32
-    square, row = fixedarray(dtype=real, shape=(most, most)), fixedarray(dtype=real, shape=most)
-    places = fixedarray(dtype=int, shape=most)
-
-    class ScaledMatrix:
-        offsets: array1d(dtype=int)
-        columns: array1d(dtype=int)
-        values: array1d(dtype=scalar)
-        scales: array1d(dtype=real)
-
-    ScaledMatrix.__name__ = ScaledMatrix.__qualname__ = f"ScaledMatrixOf{scalar.__name__}"
-    scaled = struct(ScaledMatrix)
-
-    @func
-    def number(A: scaled, i: int, j: int) -> real:
-        """A number of the scaled matrix."""
-        found, end = real(0.0), A.offsets[i + 1]
-        at = lower_bound(A.columns, A.offsets[i], end, j)
-        if at < end and A.columns[at] == j:
-            found = real(A.values[at]) * A.scales[i] * A.scales[j]
-        return found
-
-    @func
-    def put_row(A: scaled, i: int, support: places, count: int, root: square, target: row) -> real:
-        """Write the row that `i` has in the factor of Cholesky, and return the square of its last number."""
-        left = real(1.0)
-        for j in range(count):
-            rest = number(A, i, support[j])
-            for k in range(j):
-                rest -= target[k] * root[j, k]
-            target[j] = rest / root[j, j]
-            left -= target[j] * target[j]
-        return left
-
-    @func
-    def solve_backwards(count: int, root: square, own: row, solution: row):
-        """Write the numbers of the support, of which the last number is one."""
-        for back in range(count):
-            j = count - 1 - back
-            rest = -own[j]
-            for k in range(j + 1, count):
-                rest -= root[k, j] * solution[k]
-            solution[j] = rest / root[j, j]
-
-    @func
-    def is_member(support: places, count: int, column: int) -> bool:
-        found = False
-        for j in range(count):
-            if support[j] == column:
-                found = True
-        return found
-
-    @func
-    def find_best(A: scaled, i: int, support: places, count: int, solution: row, step: int, best: places) -> int:
-        """Write the `step` columns with the largest residuals, in the order of their size, and return how many."""
-        at, sizes, found = zeros(most + 1, dtype=int), zeros(most, dtype=real), 0
-        for m in range(count + 1):
-            at[m] = A.offsets[support[m] if m < count else i]
-        searches = True
-        while searches:
-            column = int(i)  # the next one of those that the rows of the support and of i have
-            for m in range(count + 1):
-                member = support[m] if m < count else i
-                if at[m] < A.offsets[member + 1] and A.columns[at[m]] < column:
-                    column = A.columns[at[m]]
-            searches = column < i
-            if searches:
-                residual = real(0.0)
-                for m in range(count + 1):
-                    member = support[m] if m < count else i
-                    if at[m] < A.offsets[member + 1] and A.columns[at[m]] == column:
-                        factor = solution[m] if m < count else real(1.0)
-                        residual += real(A.values[at[m]]) * A.scales[member] * factor
-                        at[m] = at[m] + 1
-                size = abs(residual * A.scales[column])
-                if size > real(0.0) and not is_member(support, count, column):
-                    place = int(found)
-                    while place > 0 and sizes[place - 1 if place > 0 else 0] < size:
-                        if place < step:
-                            sizes[place], best[place] = sizes[place - 1], best[place - 1]
-                        place -= 1
-                    if place < step:
-                        sizes[place], best[place] = size, column
-                        found = min(found + 1, step)
-        return found
-
-    @func
-    def is_good(left: real, floor: real) -> bool:
-        """True for the square of a number on the diagonal that divisions may take; not for NaN."""
-        return left > floor
+def scales_kernel(scalar: Any, most: int) -> Any:
+    """Return the kernel that scales a matrix."""
+    real, scaled, *_ = row_types(scalar, most)
+    number, _, _, is_good = row_functions(scalar, most)
 
     @kernel(**OPTIONS)
     def find_scales(A: scaled, status: array1d(dtype=int)):
@@ -140,6 +32,16 @@ def row_kernels(scalar: Any, most: int) -> RowKernels:
         if not is_good(diagonal, real(0.0)) or not isfinite(diagonal):
             A.scales[i] = real(1.0)
             atomic_add(status, BAD_DIAGONALS, 1)
+
+    return find_scales
+
+
+@cache
+def choose_kernel(scalar: Any, most: int) -> Any:
+    """Return the kernel that finds the supports of rows of up to `most` numbers, and the numbers."""
+    real, scaled, *_ = row_types(scalar, most)
+    number, put_row, solve_backwards, is_good = row_functions(scalar, most)
+    find_best = search_function(scalar, most)
 
     @kernel(**OPTIONS)
     def choose(
@@ -194,6 +96,15 @@ def row_kernels(scalar: Any, most: int) -> RowKernels:
         factors[i, count] = A.scales[i] * last
         counts[i] = count + 1
 
+    return choose
+
+
+@cache
+def refit_kernel(scalar: Any, most: int) -> Any:
+    """Return the kernel that computes the numbers of rows for given supports."""
+    real, scaled, *_ = row_types(scalar, most)
+    number, put_row, solve_backwards, is_good = row_functions(scalar, most)
+
     @kernel(**OPTIONS)
     def refit(
         A: scaled,
@@ -237,7 +148,7 @@ def row_kernels(scalar: Any, most: int) -> RowKernels:
         elif is_raised:
             atomic_add(status, REGULARIZED, 1)
 
-    return RowKernels(scaled, find_scales, choose, refit)
+    return refit
 
 
 @kernel(**OPTIONS)
@@ -299,3 +210,24 @@ def multiply_factor(
     if beta != x.dtype(0.0):
         total += beta * y[i]
     z[i] = total
+
+
+@kernel(**OPTIONS)
+def write_places(out: array1d(dtype=Any)):
+    """Write the index of each number."""
+    i = tid()
+    out[i] = out.dtype(i)
+
+
+@kernel(**OPTIONS)
+def read_places(x: array1d(dtype=Any), out: array1d(dtype=int)):
+    """Write numbers as integers."""
+    i = tid()
+    out[i] = int(x[i])
+
+
+@kernel(**OPTIONS)
+def count_infinite(x: array1d(dtype=Any), count: array1d(dtype=int)):
+    """Count the numbers that are not finite."""
+    if not isfinite(x[tid()]):
+        atomic_add(count, 0, 1)
