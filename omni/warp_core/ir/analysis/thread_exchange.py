@@ -125,9 +125,9 @@ def exchange(kernel: Function, shared: bool = False) -> Operation | None:
     accesses = [op for op in kernel.body.walk() if op.code in ACCESSES and not is_own(op.args[0])]
     writes = _ByArray(filter(_writes, accesses))
     for read in accesses:
-        if read.code == "load" or (read.code == "atomic" and read.result in used):
-            if any(not own.is_same(read, write) for write in writes.meeting(read, shared)):
-                return read
+        is_asked = read.code == "load" or (read.code == "atomic" and read.result in used)
+        if is_asked and any(not own.is_same(read, write) for write in writes.meeting(read, shared)):
+            return read
     return None
 
 
