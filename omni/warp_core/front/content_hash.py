@@ -54,8 +54,11 @@ def digest(kernel: Definition, positions: bool = False) -> str:
         TypeError: a parameter has no type, or one that kernels do not know.
         CompileError: functions call each other too deeply.
     """
-    writer = _written(kernel, positions)
-    return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
+    return _hashed(_written(kernel, positions).parts)
+
+
+def _hashed(parts: list[str]) -> str:
+    return blake2b("\0".join(parts).encode(), digest_size=20).hexdigest()
 
 
 def meaning(kernel: Definition) -> list[str]:
@@ -148,7 +151,7 @@ def _written(kernel: Definition, positions: bool = False, functions: bool = Fals
     """Return a writer that has collected the parts of `kernel`."""
 
     def write() -> _Writer:
-        writer = _Writer(positions, functions)
+        writer = _Writer(positions, {} if functions else None)
         writer.definition(kernel)
         writer.attributes_of_locals()
         return writer
@@ -159,7 +162,7 @@ def _written(kernel: Definition, positions: bool = False, functions: bool = Fals
 class _Writer:
     """Collects the parts of the hash; each function and namespace once."""
 
-    def __init__(self, positions: bool, functions: bool) -> None:
+    def __init__(self, positions: bool, hashes: dict[Function, str] | None = None, follows: bool = True) -> None:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
         self._finds_static = False  # whether the definition that is written may call `wp.static`
@@ -167,7 +170,8 @@ class _Writer:
         self._kept: list[Any] = []  # these objects, as ids are those of objects that live
         self._passed: list[tuple[str, Any]] = []  # objects that locals may be, with names for them
         self._positions = positions
-        self._functions = functions  # whether names are noted with the digests of the functions that they stand for
+        self._hashes = hashes  # of functions that names stand for, if names are noted with these
+        self._follows = follows  # whether the functions that are called are written, too
         self._seen: set[Any] = set()
 
     def definition(self, d: Definition) -> None:
@@ -291,12 +295,9 @@ class _Writer:
             for item in x:
                 self.value(name, item)
         elif isinstance(x, Function):
-            self.parts.append(f"{name} = function {digest(x)}" if self._functions else f"{name} = function")
-            for f in x.overloads:
-                self.definition(f)
-            for custom in x.customs:
-                self.parts.append(type(custom).__name__)
-                self.definition(custom)
+            self.parts.append(f"{name} = function" if self._hashes is None else f"{name} = function {self._hash(x)}")
+            if self._follows:
+                self._function(x)
         elif isinstance(x, GradientOf):
             self.value(f"{name} = gradient", x.of)
         elif isinstance(x, (Builtin, Intrinsic, Prim)):
@@ -307,6 +308,25 @@ class _Writer:
             self.parts.append(f"{name} = module {x.__name__}")
         else:
             self._object(name, x)
+
+    def _function(self, f: Function) -> None:
+        for overload in f.overloads:
+            self.definition(overload)
+        for custom in f.customs:
+            self.parts.append(type(custom).__name__)
+            self.definition(custom)
+
+    def _hash(self, f: Function) -> str:
+        """A hash of a function and of all that it uses, by the hashes of the functions that it calls."""
+        assert self._hashes is not None
+        if f not in self._hashes:
+            self._hashes[f] = f.name  # for calls of itself
+            writer = _Writer(False, self._hashes, follows=False)
+            for d in (f, *f.overloads, *f.customs):
+                writer.definition(d)
+            writer.attributes_of_locals()
+            self._hashes[f] = _hashed(writer.parts)
+        return self._hashes[f]
 
     def _object(self, name: str, x: Any) -> None:
         t = type_or_none(x)

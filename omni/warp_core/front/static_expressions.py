@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..lang.kernel import Definition, static
 
@@ -32,29 +33,56 @@ def outer(func: FunctionType | Any, name: str) -> Any:
         return MISSING
 
 
+class _Syntax:
+    """What of the text of a function matters here, whatever its names stand for.
+
+    Attributes:
+        stores: how often each name is assigned.
+        assigned: the assignments.
+        targets: of values of assignments, by their ids: what they are assigned to.
+        calls: the calls with one argument in the order in which they stand.
+        codes: arguments of calls as code to evaluate, once they were evaluated.
+    """
+
+    def __init__(self, tree: ast.AST):
+        nodes = list(ast.walk(tree))
+        self.stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        self.assigned = [n for n in nodes if isinstance(n, ast.Assign)]
+        self.targets = {id(n.value): n.targets for n in self.assigned}
+        calls = [n for n in nodes if isinstance(n, ast.Call) and len(n.args) == 1]
+        self.calls = sorted(calls, key=lambda n: (n.lineno, n.col_offset))
+        self.codes: dict[ast.expr, CodeType] = {}
+
+
+_syntax: WeakKeyDictionary[ast.AST, _Syntax] = WeakKeyDictionary()  # of trees that were read before
+
+
+def _syntax_of(d: Definition) -> _Syntax:
+    tree = d.source.tree()
+    if tree not in _syntax:
+        _syntax[tree] = _Syntax(tree)
+    return _syntax[tree]
+
+
 def static_expressions(d: Definition) -> Iterator[StaticExpression]:
     """The expressions in the order in which they stand.
 
     One that reads a local can be computed if the local is the value of an earlier one, and of nothing else.
     """
-    tree = d.source.tree()
-    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    targets = {id(n.value): n.targets for n in ast.walk(tree) if isinstance(n, ast.Assign)}
-    code = d.func.__code__
+    syntax, code = _syntax_of(d), d.func.__code__
     known: dict[str, Any] = {n: x for n in code.co_freevars if (x := outer(d.func, n)) is not MISSING}
-    aliases = _aliases(d, tree)
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and len(n.args) == 1 and _is_static(d, n, aliases)]
-    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+    aliases = _aliases(d, syntax)
+    for call in (n for n in syntax.calls if _is_static(d, n, aliases)):
         expression = call.args[0]
         value = MISSING
         if not [n for n in _names(expression) if n in (*code.co_varnames, *code.co_cellvars) and n not in known]:
-            value = _evaluated(d, expression, known)
+            value = _evaluated(d, expression, known, syntax.codes)
         if value is MISSING:
             yield StaticExpression(value, list(_reads(d, expression)))
             continue
         yield StaticExpression(value, [])
-        for target in targets.get(id(call), ()):
-            if isinstance(target, ast.Name) and stores[target.id] == 1:
+        for target in syntax.targets.get(id(call), ()):
+            if isinstance(target, ast.Name) and syntax.stores[target.id] == 1:
                 known[target.id] = value
 
 
@@ -62,9 +90,9 @@ def _is_static(d: Definition, call: ast.Call, aliases: set[str]) -> bool:
     return (isinstance(call.func, ast.Name) and call.func.id in aliases) or _resolved(d, call.func) is static
 
 
-def _aliases(d: Definition, tree: ast.AST) -> set[str]:
+def _aliases(d: Definition, syntax: _Syntax) -> set[str]:
     """The locals that are other names of `wp.static`."""
-    assigned = [n for n in ast.walk(tree) if isinstance(n, ast.Assign) and _resolved(d, n.value) is static]
+    assigned = [n for n in syntax.assigned if _resolved(d, n.value) is static]
     return {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
 
 
@@ -88,10 +116,11 @@ def _names(expression: ast.expr) -> set[str]:
     return {n.id for n in names} - bound
 
 
-def _evaluated(d: Definition, expression: ast.expr, known: dict[str, Any]) -> Any:
+def _evaluated(d: Definition, expression: ast.expr, known: dict[str, Any], codes: dict[ast.expr, CodeType]) -> Any:
     try:
-        code = compile(ast.Expression(expression), d.source.filename, "eval")
-        return eval(code, d.func.__globals__, known)  # the user's own expression
+        if expression not in codes:
+            codes[expression] = compile(ast.Expression(expression), d.source.filename, "eval")
+        return eval(codes[expression], d.func.__globals__, known)  # the user's own expression
     except Exception:
         return MISSING
 
