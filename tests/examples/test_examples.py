@@ -15,6 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 import beam  # noqa: E402
+import burgers  # noqa: E402
 import heat  # noqa: E402
 import million  # noqa: E402
 import net  # noqa: E402
@@ -124,6 +125,41 @@ def test_a_beam_bends_as_theory_says():
 def test_the_picture_of_a_beam(tmp_path):
     assert beam.main(str(tmp_path / "beam.png")) < 0.0
     assert 5_000 < (tmp_path / "beam.png").stat().st_size < 200_000
+
+
+def test_a_wave_is_where_its_heights_lead():
+    """Errors before the shock shrink faster than cells; where slopes are limited, not as their squares."""
+    errors = []
+    for cells in (16, 32, 64):
+        wave = burgers.Wave(cells)
+        wave.run(0.05)
+        middles = (np.arange(cells) + 0.5) / cells
+        errors.append(np.abs(np.diag(wave.means()) - burgers.heights(middles, 0.05)).mean())
+    assert errors[0] > 2.2 * errors[1] and errors[1] > 2.5 * errors[2] and errors[2] < 2e-3
+
+
+def test_a_shock_is_where_the_wave_keeps_its_area():
+    """Along the diagonal, the wave is a line that ends where the area below it is what it was."""
+    cells = 48
+    wave = burgers.Wave(cells)
+    before = wave.means()
+    wave.run(0.4)
+    means = wave.means()
+    assert means.sum() == pytest.approx(before.sum(), rel=1e-5)
+    assert -1e-3 < means.min() and means.max() < 1.0
+    starts = np.linspace(0.0, burgers.MIDDLE, 10_001)
+    found = burgers.heights(starts, 0.0)
+    ends = starts + 0.4 * found
+    area = np.concatenate([[0.0], np.cumsum((found[1:] + found[:-1]) / 2.0 * np.diff(ends))])
+    shock = np.interp(np.diag(before).sum() / cells, area, ends)
+    along = np.diag(means)
+    at = np.flatnonzero(along > 0.5 * along.max()).max()
+    assert abs((at + 1.0) / cells - shock) < 1.5 / cells
+
+
+def test_the_picture_of_a_wave(tmp_path):
+    assert abs(burgers.main(str(tmp_path / "burgers.png"), cells=24)) < 1e-4
+    assert 5_000 < (tmp_path / "burgers.png").stat().st_size < 200_000
 
 
 @pytest.mark.parametrize("name", ["throw", "heat", "net", "raycast", "terrain", "million"])

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from .integrands import Field as Field
     from .integrands import Integrand as Integrand
     from .integrands import Sample as Sample
+    from .integrands import Sample_f64 as Sample_f64
     from .integrands import integrand as integrand
     from .integration import integrate as integrate
     from .interpolation import interpolate as interpolate
@@ -117,6 +118,7 @@ _HOMES = {
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",
+    "field": "field",
     "field_operators": """D average curl deformation_gradient degree div div_outer element_index
         element_partition_index grad grad_average grad_jump grad_outer inner jump measure
         measure_ratio node_count node_index node_inner_weight node_inner_weight_gradient
@@ -129,7 +131,7 @@ _HOMES = {
         LinearGeometryPartition""",
     "index_types": """Coords Coords_f64 ElementIndex ElementKind NULL_ELEMENT_INDEX NULL_NODE_INDEX NULL_QP_INDEX
         NodeIndex Operator QuadraturePointIndex""",
-    "integrands": "Domain Field Integrand Sample integrand",
+    "integrands": "Domain Field Integrand Sample Sample_f64 integrand",
     "integration": "integrate",
     "interpolation": "interpolate",
     "linalg": "linalg",
@@ -143,7 +145,7 @@ _HOMES = {
         make_polynomial_space""",
     "utils": "utils",
 }
-_MODULES = ("cache", "linalg", "polynomial", "utils")
+_MODULES = ("cache", "field", "linalg", "polynomial", "utils")
 __all__ = [name for names in _HOMES.values() for name in names.split() if name not in _MODULES]
 _load = loader(__name__, _HOMES, globals())
 

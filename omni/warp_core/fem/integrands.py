@@ -20,7 +20,7 @@ from .domains.domains import GeometryDomain
 from .kernel_records import DOMAIN, FIELD, SAMPLE, record
 from .spaces.fields import BasisField, FieldLike, GeometryField, TestField, TrialField
 
-__all__ = ["Domain", "Field", "Integrand", "Sample", "integrand"]
+__all__ = ["Domain", "Field", "Integrand", "Sample", "Sample_f64", "integrand"]
 
 
 class Sample:
@@ -36,6 +36,9 @@ class Sample:
     """
 
     __wc_type__ = SAMPLE
+
+
+Sample_f64 = Sample
 
 
 class Field:

@@ -12,15 +12,12 @@ _INSTEAD = {
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
         at_node cells environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
     "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """
-        ImplicitField NonconformingField field""",
+        ImplicitField NonconformingField""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
-        ShapeBasisSpace ShapeFunction SpaceTopology
-        make_contravariant_function_space make_covariant_function_space make_element_based_space_topology
-        make_element_shape_function space""",
+        ShapeBasisSpace ShapeFunction SpaceTopology make_contravariant_function_space make_covariant_function_space
+        make_element_based_space_topology make_element_shape_function space""",
     "take fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
         AdaptiveNanogrid Nanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
-    "write `int`, `wp.vec3` or the type itself": """
-        Sample_f64""",
 }
 _REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 
