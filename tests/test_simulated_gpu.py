@@ -40,6 +40,8 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         "tests/textures",
         "tests/fem/test_interpolation.py::test_nodes_of_several_cells",
         *(f"tests/fem/test_vector_fields.py::test_{name}" for name in ("curl", "rigid_motions_have_no_energy")),
+        *(f"tests/fem/test_sides.py::test_{name}" for name in ("vectors_have_both_sides", "the_first_cell_is_inside")),
+        "tests/fem/test_partitions.py::test_nodes_that_a_part_lacks_are_zero",
     ],
 }
 EMULATED = {

@@ -161,8 +161,8 @@ class TwoSided(Physical):
         return np.outer(a, axes[0]) + np.outer(b * (1.0 - a), axes[1]), weights
 
     def integrals(self, of_side) -> np.ndarray:
-        """The matrix of a form. `of_side` takes values inside and outside, gradients along the normal of both, and the
-        ratio, each points x nodes of both cells. It gives a number for each point, test node and trial node.
+        """The matrix of a form. `of_side` gives a number for each point, test node and trial node. It takes values
+        inside and outside, gradients along the normal of both, and the ratio: points x nodes of both cells.
         """
         n = self.space.node_count()
         total = np.zeros((n, n))

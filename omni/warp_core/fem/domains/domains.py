@@ -199,7 +199,7 @@ class Sides(GeometryDomain):
 
     @cached_property
     def _other_tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """The other cell of each element, and how it lies there; the first cell of elements that have one cell."""
+        """The other cell of each element, and how it lies there. On the boundary it is the first cell."""
         if not self.has_others:
             return self.element_cells, self.element_facets
         others, ways = (self._of_elements(t) for t in (self.geometry.sides.others, self.geometry.other_ways[1]))

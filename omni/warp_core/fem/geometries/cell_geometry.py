@@ -111,10 +111,8 @@ class Geometry:
 
     @cached_property
     def other_ways(self) -> tuple[np.ndarray, np.ndarray]:
-        """How sides lie in their other cells, so that points of a side are the same in both cells.
-
-        Each way is the vertices of a cell where the origin and the axes of the side lead. Each side has the number of a
-        way, 0 where there is no other cell.
+        """How sides lie in their other cells, so that points of a side are the same in both cells: the ways, and which
+        of them each side has. A way is the vertices of a cell where the origin and the axes of a side lead.
         """
         sides, numbers = self.sides, np.zeros(self.side_count(), dtype=np.int32)
         inner = np.flatnonzero(~sides.is_boundary)

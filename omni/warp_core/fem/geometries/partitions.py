@@ -24,7 +24,7 @@ __all__ = [
 
 
 class GeometryPartition:
-    """A part of a geometry. This class is all of it.
+    """A part of a geometry. This class is all of it; others derive from it.
 
     Args:
         geometry: The geometry.
