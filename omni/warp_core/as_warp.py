@@ -20,8 +20,10 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import Loader
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
 from . import _MODULES, config, private_names
@@ -43,7 +45,7 @@ _PRIVATE |= {f"_src.{name}": home for name, home in private_names.HOMES.items()}
 FOLLOWS = "1.19.0"  # the version of warp-lang that such programs are told
 
 
-class _Submodules(MetaPathFinder, Loader):
+class _Submodules(DistributionFinder, Loader):
     """Finds `warp.utils` and the like: the public modules of this package, each loaded once under its own name."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -60,6 +62,26 @@ class _Submodules(MetaPathFinder, Loader):
         """Put the real module in the place of the one that the import system made."""
         name = module.__name__
         sys.modules[name] = importlib.import_module(_real_name(name.removeprefix(f"{ALIAS}.")))
+
+    def find_distributions(self, context: DistributionFinder.Context | None = None) -> list[Distribution]:
+        """Find warp-lang as an installed package, for programs that ask for its version before they import it."""
+        name = None if context is None else context.name
+        is_asked = name is None or name.lower().replace("_", "-") == _Distribution.NAME
+        return [_Distribution()] if is_asked else []
+
+
+class _Distribution(Distribution):
+    """What `importlib.metadata` says of warp-lang: the version that this package follows, and no files."""
+
+    NAME = "warp-lang"
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: {self.NAME}\nVersion: {FOLLOWS}\n"
+        return None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
+        return Path(__file__).parent / path
 
 
 def _real_name(rest: str) -> str:

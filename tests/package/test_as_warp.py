@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from omni.warp_core import __version__
@@ -176,6 +177,18 @@ def test_programs_are_told_the_version_of_warp_lang(tmp_path):
     )
     ran = python(*RUNNER, "-c", text, cwd=tmp_path)
     assert ran.stdout == f"1.19.0 1.19.0 {__version__} 16\n[1.0, 1.0]\n", ran.stderr
+
+
+def test_programs_find_warp_lang_as_an_installed_package(tmp_path):
+    """They ask for its version before they import it."""
+    text = (
+        "from importlib import metadata, util; "
+        "print(metadata.version('warp-lang'), metadata.version('warp_lang'), metadata.files('warp-lang')); "
+        "print([d.name for d in metadata.distributions() if d.name.startswith('warp')], bool(util.find_spec('warp'))); "
+        "print(metadata.version('numpy'))"
+    )
+    ran = python(*RUNNER, "-c", text, cwd=tmp_path)
+    assert ran.stdout == f"1.19.0 1.19.0 None\n['warp-lang'] True\n{np.__version__}\n", ran.stderr
 
 
 def test_another_warp_is_refused(tmp_path):

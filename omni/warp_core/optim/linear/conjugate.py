@@ -16,11 +16,14 @@ __all__ = ["CG", "CR", "cg", "cr"]
 class _Conjugate(LinearSolverState):
     """What both methods share: restarts."""
 
+    _is_symmetric = True
+
     def __init__(self, *args: Any, restart: int | None = None, **options: Any):
         if restart is not None and (isinstance(restart, bool) or not isinstance(restart, int)):
             raise TypeError("restart must be an integer or None")
         if restart is not None and restart < 1:
             raise ValueError("restart must be positive")
+        self._options = {"restart": restart}
         super().__init__(*args, **options)
         self._restart = None if restart is None else min(restart, self._maxiter)
         self._cycle = self._restart or 1

@@ -50,6 +50,7 @@ class GMRES(LinearSolverState):
         self._restart, self._is_left = integer("restart", restart), is_left_preconditioner
         if self._restart < 1:
             raise ValueError(f"restart: must be positive, got {restart}")
+        self._options = {"restart": self._restart, "is_left_preconditioner": is_left_preconditioner}
         super().__init__(A, b, x, tol, atol, *args, **options)
 
     def _allocate(self) -> None:

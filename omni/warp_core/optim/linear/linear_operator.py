@@ -218,7 +218,7 @@ def _begin(y: array, z: array, beta: float) -> None:
         copy(z, y)
 
 
-@kernel(enable_backward=False)
+@kernel
 def multiply_diagonal(factors: array1d(dtype=Any), x: array1d(dtype=Any), z: array1d(dtype=Any), alpha: Any, beta: Any):
     """Multiply an element of a vector by that of a diagonal."""
     i = tid()

@@ -7,7 +7,7 @@ are matrices; on GPUs, where `use_cuda_graph` is True.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from ...dispatch.operation import Operation, Write, execute
 from ...graphs.graph import ScopedCapture, capture_launch, capture_while
 from ...lang.values.scalars import float16, float32, float64, int32
 from ...launches.launch import launch
+from .implicit_gradient import has_gradient, solve_with_gradient
 from .linear_operator import LinearOperator, flat, operator_of, rows_of
 from .solver_kernels import check_systems, dot_systems, find_owners, set_tolerances
 
@@ -42,6 +43,8 @@ class LinearSolverState:
     """
 
     _cycle = 1  # iterations that are done at once
+    _is_symmetric = False  # whether the method is for symmetric matrices only
+    _options: Mapping[str, Any] = {}  # arguments that only this method has
 
     def __init__(
         self,
@@ -158,17 +161,12 @@ class LinearSolverState:
         preconditioner = self._M if M is None else _preconditioner(M)
         self._check_compatible(operator, *rows, preconditioner)
         self._A, self._M, (self._b, self._x) = operator, preconditioner, rows
+        name = f"a solve by {type(self).__name__}"
+        if has_gradient(self):
+            return solve_with_gradient(self, name)
         done: list[Any] = []
-        sources = [op._source for op in (self._A, self._M) if op is not None]
-        arrays = {name: getattr(s, "values", s) for name, s in zip("AM", sources) if s is not None}
-        execute(
-            Operation(
-                f"a solve by {type(self).__name__}",
-                writes={"x": Write(self._x)},
-                reads={"b": self._b, "x": self._x, **arrays},
-                run=lambda: done.append(self._solve()),
-            )
-        )
+        reads = {"b": self._b, "x": self._x}
+        execute(Operation(name, {"x": Write(self._x)}, reads, run=lambda: done.append(self._solve())))
         return done[0]
 
     def _check_compatible(self, A: LinearOperator, b: array, x: array, M: LinearOperator | None) -> None:

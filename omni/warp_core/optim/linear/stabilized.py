@@ -19,6 +19,7 @@ class BiCGSTAB(LinearSolverState):
 
     def __init__(self, *args: Any, is_left_preconditioner: bool = False, **options: Any):
         self._is_left = is_left_preconditioner
+        self._options = {"is_left_preconditioner": is_left_preconditioner}
         super().__init__(*args, **options)
 
     def _allocate(self) -> None:
