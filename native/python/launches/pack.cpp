@@ -32,6 +32,10 @@ std::string array_words(const std::string& element, int ndim) {
     return "an array of " + element + " with " + std::to_string(ndim) + (ndim == 1 ? " dimension" : " dimensions");
 }
 
+bool is_empty(const ForeignMemory& memory) {
+    return std::find(memory.shape, memory.shape + memory.ndim, 0) != memory.shape + memory.ndim;
+}
+
 std::string device_words(int id) { return id == 0 ? "the CPU" : "cuda:" + std::to_string(id - 1); }
 
 // What an argument on one device and a launch on another are, and what to do.
@@ -127,6 +131,8 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
     }
     if (!a) return pack_foreign(index, value, to, pins, strided);
     if (a->dtype != p.dtype_id || a->ndim != p.ndim) {
+        ForeignMemory memory;  // a descriptor may show its tensor in another way than the kernel wants it
+        if (a->tensor && borrow(a->tensor, memory, false)) return pack_memory(index, memory, to, strided);
         const Dtype& given = dtype(a->dtype);
         bool convertible = a->ndim == p.ndim && given.scalar.kind != Kind::None && given.scalar != p.dtype->scalar &&
                            given.rank == p.dtype->rank && std::equal(given.shape, given.shape + 2, p.dtype->shape);
@@ -184,6 +190,10 @@ void Plan::pack_memory(size_t index, const ForeignMemory& memory, std::byte* to,
     const ParamSpec& p = params[index];
     Array a;
     Misfit why = fit(memory, p.dtype_id, p.ndim, a);
+    if (why != Misfit::None && is_empty(memory) && memory.scalar == p.dtype->scalar) {
+        std::memset(to, 0, sizeof(wc_array));  // stands for an array that the kernel does not use
+        return;
+    }
     if (why != Misfit::None) refuse_memory(index, memory, why);
     if (device_number(memory.device) != device_id) {
         if (device_number(memory.device) < 0)

@@ -191,6 +191,18 @@ def _element_of_id(number: int) -> Element:
     return found
 
 
+def shown(kind: Any, descriptor: Any, device: Device) -> Any:
+    """An array of the class `kind` over the memory of a bare descriptor, with the gradient of that."""
+    element = _elements.get(descriptor.dtype_id) or _element_of_id(descriptor.dtype_id)
+    made, gradient = (kind.__new__(kind) for _ in range(2))
+    layout = descriptor.shape, descriptor.strides, descriptor
+    made._init(element, descriptor._address, *layout, device=device)
+    if descriptor.grad_ptr:
+        gradient._init(element, descriptor.grad_ptr, *layout, device=device)
+        made._attach(gradient, None)
+    return made
+
+
 def has_data(source: Any) -> bool:
     """True if `source` is an object of another library that offers memory by DLPack."""
     return not isinstance(source, (_native.ArrayBase, np.ndarray)) and (

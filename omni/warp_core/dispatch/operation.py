@@ -41,6 +41,8 @@ class Operation(NamedTuple):
         jvp: the terms, each linear in one array, whose sum is the tangent of the array that it writes. A term is the
             array and a function `(t, out)` that writes the term of `t`, an array like it, to `out`. Without terms the
             tangent is zero, and there may be several arrays. None if forward mode cannot follow.
+        gives_way: True if a function that the program records right after, for the array that it writes and the first
+            one that it reads, is its gradient in place of `vjp`.
         ends_gradients: for an operation without `vjp`. True if gradients end at it, as at a launch that writes arrays
             without gradients. False if an array with a gradient is an error.
     """
@@ -52,6 +54,7 @@ class Operation(NamedTuple):
     vjp: Callable[[], Backward] | None = None
     jvp: Sequence[Term] | None = None
     ends_gradients: bool = False
+    gives_way: bool = False
 
     @property
     def outputs(self) -> list[Any]:

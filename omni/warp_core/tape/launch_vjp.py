@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import _native
-from ..arrays import grad_binding, layouts
+from ..arrays import dlpack, grad_binding, layouts
 from ..arrays.array import array
 from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
@@ -387,7 +387,7 @@ def launch_adjoint(
             that only a tape can tell.
     """
     kernel, args, _ = structures.with_arrays(kernel, device, args, _has_derivative)
-    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
+    held = [as_array(_shown(a, device), t, device) for a, (_, t) in zip(args, kernel.params)]
     for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
         if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):
             held[i] = _with_gradient(f"kernel `{kernel.name}`: the gradient of `{name}`", t, held[i], g, device)
@@ -420,7 +420,7 @@ def launch_adjoint(
 def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) -> Any:
     """An argument with another gradient."""
     if isinstance(value, array):
-        gradient = as_array(given, t, device)
+        gradient = as_array(_shown(given, device), t, device)
         if not isinstance(gradient, array):
             raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
         value._check_grad(gradient)
@@ -454,6 +454,12 @@ def _check_enabled(kernel: Kernel) -> None:
             f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
             "before the launch, or launch with record_tape=False if nothing has to flow through"
         )
+
+
+def _shown(value: Any, device: Device) -> Any:
+    """A bare descriptor as an array; anything else as it is."""
+    is_descriptor = isinstance(value, _native.ArrayBase) and not isinstance(value, array)
+    return dlpack.shown(array, value, device) if is_descriptor else value
 
 
 def as_array(value: Any, t: Any, device: Device = CPU) -> Any:

@@ -32,6 +32,7 @@ class Step(NamedTuple):
     cut: BrokenChain | None = None  # a gradient that ends here
     covers: bool = False  # whether it overwrites all elements of `known`, whatever was there
     takes: bool = False  # whether all of `known` had a gradient when the step was recorded
+    gives_way: bool = False  # whether a function of the program right after it may be its gradient
 
     @property
     def written(self) -> Sequence[array]:
@@ -125,7 +126,9 @@ class Recorder(observers.Observer):
         if operation.vjp is None or all(a.grad is None for a in outputs):
             return []
         covers = all(write.overwrites_all for write in operation.writes.values())
-        step = Step(operation.vjp(), [*inputs, *outputs], outputs, next(filter(None, ends), None), covers)
+        end = next(filter(None, ends), None)
+        arrays = [*inputs, *outputs]
+        step = Step(operation.vjp(), arrays, outputs, end, covers, gives_way=operation.gives_way)
         self.record_step(step, place)
         return outputs
 

@@ -197,16 +197,37 @@ class Tape(TapeScopes, Recorder):
             arrays: the arrays that the step touches; `zero` clears their gradients too.
             outputs: those of them that the step writes, if all is to be said.
 
+        Right after a solve of `wp.optim.linear`, a function for its solution and its right-hand side is the gradient of
+        the solve, in place of the one that it has.
+
         Raises:
             RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
-                does not write.
+                does not write. Or the step comes right after a solve, and names its solution without its right-hand
+                side and without `outputs`.
         """
         now = observers.tape()
         if now is not None and now is not self and now.stands_in:
             now.record_func(backward, arrays, outputs)
         else:
             step = Step(backward, list(arrays), None if outputs is None else list(outputs))
+            self._let_give_way(step)
             self.record_step(step, call_site.here())
+
+    def _let_give_way(self, step: Step) -> None:
+        """Drop the gradient of the last step if a function of the program is to be that, as programs for warp-lang have
+        it for solves.
+        """
+        last = self.launches[-1] if self.launches else None
+        if not (isinstance(last, Step) and last.gives_way):
+            return
+        has_input, has_result = (_is_among(last.arrays[i], step.arrays) for i in (0, -1))
+        if has_result and has_input:
+            self.launches[-1] = last._replace(backward=lambda: None)
+        elif has_result and step.known is None:
+            raise RuntimeError(
+                f"record_func: {self.notes[-1].called} right before has written one of `arrays`, and has a gradient of "
+                "its own: name its right-hand side among `arrays` too if `backward` is that gradient, or say `outputs`"
+            )
 
     def record_step(self, step: Step, place: CallSite) -> None:
         """Record a step that is about to run."""

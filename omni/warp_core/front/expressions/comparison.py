@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Value
-from ...lang.types import BOOL, Array, Scalar, Vec, leaves, members
+from ...lang.types import BOOL, F32, I32, Array, Scalar, Vec, leaves, members
 from ..context import Context
 from ..statements.iteration import Span
 from ..tiles.tile_operands import check_operands
@@ -55,7 +55,28 @@ def compare(
     if not all(isinstance(x, (Value, UntypedLiteral, ElementRef)) for x in (left, right)):
         raise mismatch(cx, symbol, left, right, node)
     a, b = adapt(cx, left, right, ln, rn)
+    if cx.session.follows_warp_lang:
+        a, b = _of_one_type(cx, a, b, node)
     return _compare_values(cx, symbol, code, a, b, node)
+
+
+def _of_one_type(cx: Context, a: Value, b: Value, node: ast.AST) -> tuple[Value, Value]:
+    """Two numbers as C converts them before it compares them, which is what warp-lang does: -1 is no number below an
+    unsigned one of 32 bits or more.
+    """
+    if a.type is b.type or not (isinstance(a.type, Scalar) and isinstance(b.type, Scalar)):
+        return a, b
+    common = _common_type(a.type, b.type)
+    return tuple(x if x.type is common else cx.at(node).op("cast", x, attr=common) for x in (a, b))  # type: ignore
+
+
+def _common_type(a: Scalar, b: Scalar) -> Scalar:
+    floats = [t for t in (a, b) if t.is_float]
+    if floats:
+        widest = max(floats, key=lambda t: t.bits)
+        return widest if widest.bits > 16 else F32
+    ints = [I32 if t.bits < 32 else t for t in (a, b)]
+    return max(ints, key=lambda t: (t.bits, t.kind == "uint"))
 
 
 def _known(x: Front) -> tuple[Any] | None:

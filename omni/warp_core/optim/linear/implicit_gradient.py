@@ -49,18 +49,54 @@ def has_gradient(state: LinearSolverState) -> bool:
 
 def solve_with_gradient(state: LinearSolverState, name: str) -> Any:
     """Solve the system of a state under the observers of this thread. Return what the solve returns."""
+    trace = observers.innermost_jvp()
+    return _solve_recorded(state, name) if trace is None else _solve_with_tangent(state, name, trace)
+
+
+def _solve_recorded(state: LinearSolverState, name: str) -> Any:
+    """Solve the system of a state while a tape records."""
     A, b, x = state._A, state._b, state._x
-    solved = _Solved(state, call_site.here())
+    solved = _Solved(state, name, call_site.here())
     reads = {"b": b}
-    jvp: list[Any] = [(b, lambda t, out: _solve_like(state, A, t, out, state._M))]
-    if observers.innermost_jvp() is not None or _may_have_gradient(A):
-        product = zeros(b.shape, dtype=b.dtype, device=b.device, requires_grad=x.requires_grad)
+    if _may_have_gradient(A):
+        product = solved.product = reads["A @ x"] = zeros(
+            b.shape, dtype=b.dtype, device=b.device, requires_grad=x.requires_grad
+        )
         A.matvec(solved.solution, product, product, 1.0, 0.0)
-        solved.product = reads["A @ x"] = product
-        jvp.append((product, lambda t, out: _solve_like(state, A, -1.0 * t, out, state._M)))
     written = {"x": Write(x, overwrites_all=True)}
-    execute(Operation(name, written, reads, run=lambda: copy(x, solved.solution), vjp=solved.vjp, jvp=jvp))
+    execute(Operation(name, written, reads, solved.write, vjp=solved.vjp, gives_way=True))
     return solved.result
+
+
+def _solve_with_tangent(state: LinearSolverState, name: str, trace: observers.Observer) -> Any:
+    """Solve the system of a state in forward mode. A tape around it sees the solve, and then the tangents."""
+    A, b, x, M = state._A, state._b, state._x, state._M
+    is_recorded = observers.tape() is not None
+    with observers.NotRecording():
+        solution = clone(x, requires_grad=is_recorded)
+    with observers.OuterLevel(trace):
+        result = state(x=solution)
+    state._x = x
+    product = zeros(b.shape, dtype=b.dtype, device=b.device, requires_grad=is_recorded)
+    A.matvec(solution, product, product, 1.0, 0.0)
+
+    def vjp() -> Backward:
+        return lambda: add(solution.grad, taken(x))
+
+    execute(
+        Operation(
+            name,
+            writes={"x": Write(x, overwrites_all=True)},
+            reads={"b": b, "A @ x": product, "the solution": solution},
+            run=lambda: copy(x, solution),
+            vjp=vjp,
+            jvp=[
+                (b, lambda t, out: _solve_like(state, A, t, out, M)),
+                (product, lambda t, out: _solve_like(state, A, -1.0 * t, out, M)),
+            ],
+        )
+    )
+    return result
 
 
 class _Solved:
@@ -69,10 +105,9 @@ class _Solved:
     product: array | None = None  # of the matrix and the solution, where that may have a gradient
     product_then: array | None = None
 
-    def __init__(self, state: LinearSolverState, place: CallSite):
+    def __init__(self, state: LinearSolverState, name: str, place: CallSite):
         self.state, self.A, self.M, self.b, self.x = state, state._A, state._M, state._b, state._x
-        self.name = f"a solve by {type(state).__name__}"
-        self.place = place
+        self.name, self.place = name, place
         with observers.NotRecording():
             self.solution = state._x = clone(self.x, requires_grad=False)
             try:
@@ -81,6 +116,10 @@ class _Solved:
                 state._x = self.x
             self.end = _end(state, self.result)
             self.norm = _norm(state, self.b)
+
+    def write(self) -> None:
+        """Write the solution to where the program wants it."""
+        copy(self.x, self.solution)
 
     def vjp(self) -> Backward:
         """Keep the matrix as it is, and return the backward function."""
