@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,6 +245,39 @@ def test_and_and_or_give_truth(zero):
         out = wp.zeros(5, dtype=float)
         wp.launch(k, 1, [*given, out])
         assert out.list() == expected
+
+
+# Two numbers and whether `a < b`, `a == b`, by the rules of C. The C++ of warp-lang gives the same.
+COMPARISONS = [
+    (wp.int64(-1), wp.int32(5), True, False),
+    (wp.int32(-1), wp.int64(2**33), True, False),
+    (wp.uint32(5), wp.int32(-1), True, False),  # -1 becomes 4294967295
+    (wp.uint64(5), wp.int32(-1), True, False),
+    (wp.uint8(200), wp.int32(-56), False, False),  # both become int32
+    (wp.int8(-56), wp.uint8(200), True, False),
+    (wp.uint32(2**31), wp.int64(-1), False, False),
+    (wp.int32(2), wp.float32(2.5), True, False),
+    (wp.int32(2**24 + 1), wp.float32(2.0**24), False, True),  # the integer is rounded
+    (wp.float32(0.1), wp.float64(0.1), False, False),
+    (wp.float16(0.5), wp.int32(1), True, False),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "is_less", "is_equal"), COMPARISONS, ids=str)
+def test_numbers_of_two_types_are_compared_as_in_c(zero, a, b, is_less, is_equal):
+    @wp.kernel
+    def k(a: Any, b: Any, out: wp.array[int]):
+        out[0] = int(a < b)
+        out[1] = int(a == b)
+        out[2] = int(b >= a)
+        out[3] = int(b != a)
+
+    out = wp.zeros(4, dtype=int)
+    wp.launch(k, 1, [a, b, out])
+    assert out.list() == [is_less, is_equal, is_less or is_equal, not is_equal]
+    wp.config.dialect = "python"
+    with pytest.raises(wp.CompileError, match="`<` cannot combine"):
+        wp.launch(k, 1, [a, b, out])
 
 
 def test_functions_of_math_are_those_of_the_library(zero):

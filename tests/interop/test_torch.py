@@ -191,6 +191,31 @@ def test_launches_take_tensors_and_descriptors():
     assert torch.equal(x, y)
 
 
+@wp.kernel
+def scaled_lengths(v: wp.array2d[wp.vec3], by: wp.array3d[float], out: wp.array2d[float]):
+    i, j = wp.tid()
+    out[i, j] = wp.length(v[i, j]) * wp.where(by.shape[0] == 0, 2.0, 3.0)
+
+
+def test_descriptors_of_other_elements_and_of_none():
+    """A descriptor is what its tensor is: numbers in rows are vectors, and no elements fit any shape."""
+    v, out = torch.rand(2, 4, 3), torch.zeros(2, 4)
+    made = [wp.from_torch(t, return_ctype=True) for t in (v, torch.empty(0), out)]
+    wp.launch(scaled_lengths, dim=(2, 4), inputs=made)
+    assert torch.allclose(out, 2.0 * v.norm(dim=2))
+    with pytest.raises(TypeError, match="`by` expects an array of float32 with 3 dimensions, got data of float64"):
+        wp.launch(scaled_lengths, dim=(2, 4), inputs=[v, torch.empty(0, dtype=torch.float64), out])
+
+
+def test_adjoint_launches_take_descriptors():
+    x, y, seed, found = torch.rand(5), torch.zeros(5), torch.rand(5), torch.zeros(5)
+    given = seed.clone()  # the adjoint clears the gradient of what the kernel overwrites
+    made = [wp.from_torch(t, return_ctype=True) for t in (x, y, seed, found)]
+    wp.launch(squares, dim=5, inputs=[made[0]], outputs=[made[1]], adj_inputs=[made[3]], adj_outputs=[made[2]],
+              adjoint=True)  # fmt: skip
+    assert torch.allclose(found, 2.0 * x * given)
+
+
 def test_descriptors_are_checked():
     found = wp.from_torch(torch.zeros(4, 2), return_ctype=True)
     assert (found.ndim, found.shape, found.strides, found.data != 0, found.grad) == (2, (4, 2), (8, 4), True, 0)

@@ -239,6 +239,16 @@ def test_numpy_arrays_of_packed_elements():
             packed({"a": Array(Vec(3, F32), 2)}, bad)
 
 
+def test_foreign_memory_without_elements_stands_for_any_shape():
+    """Programs pass `torch.empty(0)` for an array that the kernel does not use, as warp-lang takes it."""
+    for t in (Array(F32, 3), Array(Vec(3, F32), 2)):
+        assert packed({"a": t}, np.zeros(0, np.float32))["a"] == bytes(80)
+    assert packed({"a": Array(F32, 3)}, np.zeros((0, 2), np.float32))["a"] == bytes(80)
+    for bad in (np.zeros(0, np.float64), np.zeros(1, np.float32)):
+        with pytest.raises(TypeError, match="expects an array of float32 with 3 dimensions"):
+            packed({"a": Array(F32, 3)}, bad)
+
+
 def test_none_is_the_null_array():
     assert packed({"a": Array(F32)}, None)["a"] == bytes(80)
 

@@ -82,7 +82,7 @@ def test_right_hand_sides_and_matrices_have_gradients(solver, kind, check_every,
     b, x = vector(B), vector()
     with wp.Tape() as tape:
         A = make(values)
-        M = preconditioner and not kind.startswith("diagonal") and linear.preconditioner(A, preconditioner) or None
+        M = (preconditioner and not kind.startswith("diagonal") and linear.preconditioner(A, preconditioner)) or None
         getattr(linear, solver)(A, b, x, tol=1e-13, maxiter=50, M=M, check_every=check_every)
     tape.backward(grads={x: vector(GIVEN, False)})
     of_b, of_matrix = gradients(matrix)
@@ -200,7 +200,7 @@ def test_a_function_of_the_program_takes_the_place_of_the_gradient():
     assert b.grad.list() == [3.0] * N
     with wp.Tape() as tape:
         linear.cg(A, b, x, tol=1e-13)
-        with pytest.raises(RuntimeError, match="name its right-hand side among `arrays` too"):
+        with pytest.raises(RuntimeError, match="name its right-hand side among `arrays`, too"):
             tape.record_func(lambda: None, arrays=[x])
 
 

@@ -191,7 +191,7 @@ def _element_of_id(number: int) -> Element:
     return found
 
 
-def shown(kind: Any, descriptor: Any, device: Device) -> Any:
+def shown(kind: Any, descriptor: Any, device: Any) -> Any:
     """An array of the class `kind` over the memory of a bare descriptor, with the gradient of that."""
     element = _elements.get(descriptor.dtype_id) or _element_of_id(descriptor.dtype_id)
     made, gradient = (kind.__new__(kind) for _ in range(2))

@@ -197,13 +197,13 @@ class Tape(TapeScopes, Recorder):
             arrays: the arrays that the step touches; `zero` clears their gradients too.
             outputs: those of them that the step writes, if all is to be said.
 
-        Right after a solve of `wp.optim.linear`, a function for its solution and its right-hand side is the gradient of
-        the solve, in place of the one that it has.
+        Right after a solve of `wp.optim.linear`, a function for its solution and its right-hand side replaces the
+        gradient of the solve.
 
         Raises:
             RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
-                does not write. Or the step comes right after a solve, and names its solution without its right-hand
-                side and without `outputs`.
+                does not write. Or the step comes right after a solve. It names the solution, but neither the
+                right-hand side nor `outputs`.
         """
         now = observers.tape()
         if now is not None and now is not self and now.stands_in:
@@ -225,8 +225,9 @@ class Tape(TapeScopes, Recorder):
             self.launches[-1] = last._replace(backward=lambda: None)
         elif has_result and step.known is None:
             raise RuntimeError(
-                f"record_func: {self.notes[-1].called} right before has written one of `arrays`, and has a gradient of "
-                "its own: name its right-hand side among `arrays` too if `backward` is that gradient, or say `outputs`"
+                f"record_func: {self.notes[-1].called} right before has written one of `arrays`, and has a gradient "
+                "of its own. If `backward` is to replace that, name its right-hand side among `arrays`, too. If not, "
+                "say `outputs`"
             )
 
     def record_step(self, step: Step, place: CallSite) -> None:

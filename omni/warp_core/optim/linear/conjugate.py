@@ -156,7 +156,7 @@ def cg(
     Raises:
         TypeError: If `restart` is no integer.
         ValueError: If sizes or types do not fit.
-        RuntimeError: If a tape records, and `A`, `b` or `x` have gradients.
+        RuntimeError: If a tape records, and numbers of a batch belong to none of its systems.
 
     >>> A = wp.sparse.bsr_diag(wp.array([2.0, 4.0], dtype=float))
     >>> b, x = wp.ones(2, dtype=float), wp.zeros(2, dtype=float)
