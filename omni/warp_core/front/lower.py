@@ -20,6 +20,7 @@ from ..lang.errors import CompileError, Diagnostic, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..lang.signal_origin import raised_by_a_handler
 from ..lang.types import FixedArray, Type
 from .calls import assertions, block_intrinsics, intrinsic_calls, printing, python_builtins  # noqa: F401 - they fill the tables
 from .calls.overload_resolution import Match
@@ -95,6 +96,8 @@ def _lower(
     except (CompileError, InternalError, RecursionError):
         raise
     except Exception as e:
+        if (interrupt := raised_by_a_handler(e)) is not None:
+            raise interrupt from None
         if not session.diagnostics:
             raise InternalError(f"{type(e).__name__}: {e}", subject) from e
     if session.diagnostics:
