@@ -45,7 +45,6 @@ from .lang.errors import (
 from .lang.kernel import Kernel, on_redefinition
 from .lang.kernel_transforms import Augmented, ScalarArrays, StructureArrays, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
-from .lang.signal_origin import raised_by_a_handler
 from .lang.types import Type
 
 
@@ -253,7 +252,7 @@ def compile(request: CompileRequest) -> Artifact:
     except PassError as why:
         raise report_refusal(request.subject, why) from None
     except Exception as why:
-        if (interrupt := raised_by_a_handler(why)) is not None:
+        if (interrupt := _stage("front.signal_origin").raised_by_a_handler(why)) is not None:
             raise interrupt from None
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
         dump = _stage("crash_report").write(request, made)

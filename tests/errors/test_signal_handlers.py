@@ -1,4 +1,4 @@
-"""What a handler of a signal raises during a compilation reaches the program as it is."""
+"""A handler of a signal raises during a compilation: the program gets the exception as it is.
 
 import functools
 import itertools
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.lang.signal_origin import raised_by_a_handler
+from omni.warp_core.front.signal_origin import raised_by_a_handler
 
 
 class TooLate(Exception):

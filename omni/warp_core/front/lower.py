@@ -20,7 +20,6 @@ from ..lang.errors import CompileError, Diagnostic, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.signal_origin import raised_by_a_handler
 from ..lang.types import FixedArray, Type
 from .calls import assertions, block_intrinsics, intrinsic_calls, printing, python_builtins  # noqa: F401 - they fill the tables
 from .calls.overload_resolution import Match
@@ -29,6 +28,7 @@ from .expressions import constructors, expressions  # noqa: F401 - they fill the
 from .gradients import grad_call  # noqa: F401 - they fill the tables
 from .library import instantiate
 from .session import Instance, Session
+from .signal_origin import raised_by_a_handler
 from .statements import control_statements, match_statement, statements  # noqa: F401 - they fill the tables
 from .tiles import (  # noqa: F401 - they fill the tables
     tile_access,

@@ -36,6 +36,5 @@ def _code_of(handler: Any) -> CodeType | None:
     while isinstance(handler, functools.partial):
         handler = handler.func
     handler = getattr(handler, "__func__", handler)
-    if not hasattr(handler, "__code__"):
-        handler = getattr(type(handler), "__call__", None)
-    return getattr(handler, "__code__", None)
+    code = getattr(handler, "__code__", None)
+    return code or getattr(getattr(type(handler), "__call__", None), "__code__", None)  # noqa: B004
