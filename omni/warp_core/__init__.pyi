@@ -4783,7 +4783,8 @@ def lower_bound(arr: _Array[bfloat16], value: bfloat16 | float) -> int:
         value: what to look for, of the array's type.
 
     Returns:
-        The first index whose element is not below `value`, an int32; the end of the range if all are below.
+        The first index whose element is not below `value`, an int32. If all are below, the last index of the range, so
+        that it is one of an element; `arr_begin` if the range is empty.
 
     Error: exact.
     Derivative: none.

@@ -32,7 +32,7 @@ from ..lang.values.value_classes import python_type
 from ..launches.launch import launch
 from ..lib.geometry.hash_grid_queries import HashGridData, cell_of, cube_of
 from ..lib.geometry.structure_ids import HASH_GRID
-from ..lib.search import lower_bound
+from ..lib.search import first_at_least
 from ..lib.vectors import isfinite
 from ..tape import structures
 from .descriptors import Descriptors
@@ -130,7 +130,7 @@ def _scan_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, s
 @kernel(**_RELEASE)
 def _search_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, starts: array1d(dtype=int32)):  # type: ignore[valid-type]
     cell = tid()
-    starts[cell] = lower_bound(cells, 0, num_points, cell)
+    starts[cell] = first_at_least(cells, 0, num_points, cell)
 
 
 @kernel(**_RELEASE)

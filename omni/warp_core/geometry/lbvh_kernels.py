@@ -5,12 +5,13 @@
 
 from typing import Any
 
-from .. import INF, isfinite, lower_bound, max, min, tid, vec3, where
+from .. import INF, isfinite, max, min, tid, vec3, where
 from ..arrays.array import array1d
 from ..lang.kernel import func, kernel
 from ..lang.values.scalars import float64, int32, uint64
 from ..lang.values.value_classes import vector
 from ..lib.geometry.bvh_nodes import BvhNode
+from ..lib.search import first_at_least
 
 FAN = 8  # boxes that a box of the next level of a pyramid holds
 GOOD = 2**31 - 1  # what `wrong` has where all is well
@@ -108,7 +109,7 @@ def bvh_make_keys(
 def bvh_rank_groups(group_of_box: array1d(dtype=int32), groups: array1d(dtype=int32), ranks: array1d(dtype=int32)):
     """Find the place of the group of each box among all groups."""
     i = tid()
-    ranks[i] = lower_bound(groups, group_of_box[i])
+    ranks[i] = first_at_least(groups, 0, groups.shape[0], group_of_box[i])
 
 
 @kernel(**_OPTIONS)
@@ -125,11 +126,11 @@ def bvh_find_ranges(keys: array1d(dtype=uint64), count: int, firsts: array1d(dty
     step = 1
     while step <= i and keys[i - step] >= low:
         step *= 2
-    firsts[i] = lower_bound(keys, max(i - step + 1, 0), i, low)
+    firsts[i] = first_at_least(keys, max(i - step + 1, 0), i, low)
     step = 1
     while i + step < count and keys[i + step] <= high:
         step *= 2
-    lasts[i] = lower_bound(keys, i + 1, min(i + step, count), high + uint64(1)) - 1
+    lasts[i] = first_at_least(keys, i + 1, min(i + step, count), high + uint64(1)) - 1
 
 
 @func

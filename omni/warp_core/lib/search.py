@@ -18,7 +18,8 @@ def lower_bound(arr: Array[T], value: T) -> int32:
         value: what to look for, of the array's type.
 
     Returns:
-        The first index whose element is not below `value`, an int32; the end of the range if all are below.
+        The first index whose element is not below `value`, an int32. If all are below, the last index of the range, so
+        that it is one of an element; `arr_begin` if the range is empty.
 
     Error: exact.
     Derivative: none.
@@ -31,7 +32,13 @@ def lower_bound(arr: Array[T], value: T) -> int32:
 
 @builtin(name="lower_bound")
 def _lower_bound_range(arr: Array[T], arr_begin: int32, arr_end: int32, value: T) -> int32:
-    low, high = arr_begin, arr_end
+    return max(arr_begin, min(first_at_least(arr, arr_begin, arr_end, value), arr_end - 1))
+
+
+@builtin(name="_first_at_least")
+def first_at_least(arr: Array[T], begin: int32, end: int32, value: T) -> int32:
+    """The first index of a range whose element is not below a value, and the end of the range if all are below."""
+    low, high = begin, end
     while low < high:
         middle = low + (high - low) // 2
         if arr[middle] < value:

@@ -16,7 +16,7 @@ from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import vec3f
-from ..search import lower_bound
+from ..search import first_at_least
 from ..vectors import isnan
 from .bvh_nodes import (
     INFINITE,
@@ -370,7 +370,7 @@ def root_of_group(data: BvhData, group: int32) -> int32:
     root = -1
     if data.num_groups > 0:
         groups = prim.array_at(data.groups, data.num_groups, int32)
-        place = lower_bound(groups, 0, data.num_groups, group)
+        place = first_at_least(groups, 0, data.num_groups, group)
         if place < data.num_groups and groups[place] == group:
             root = prim.array_at(data.roots, data.num_groups, int32)[place]
     return root

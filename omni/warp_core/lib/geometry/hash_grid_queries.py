@@ -18,7 +18,7 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float16, float32, float64, int32, uint64
 from ...lang.values.structs import struct
-from ..search import lower_bound
+from ..search import first_at_least
 from ..vectors import isnan
 from .structure_ids import HASH_GRID
 from .structure_lookup import structure_at, unknown
@@ -236,9 +236,9 @@ def _hash_grid_run(query: HashGridQuery) -> tuple[int32, int32, int32]:
     begin, end = starts[first], starts[last]
     if query.groups != uint64(0):
         groups = prim.array_at(query.groups, end, int32)
-        begin = lower_bound(groups, begin, end, query.group)
+        begin = first_at_least(groups, begin, end, query.group)
         if query.group < _LAST_GROUP:
-            end = lower_bound(groups, begin, end, query.group + 1)
+            end = first_at_least(groups, begin, end, query.group + 1)
     return begin, end, stop
 
 

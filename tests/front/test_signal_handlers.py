@@ -1,4 +1,4 @@
-"""A handler of a signal raises during a compilation: the program gets the exception as it is.
+"""A handler of a signal raises during a compilation: the program gets the exception as it is."""
 
 import functools
 import itertools
