@@ -116,6 +116,13 @@ export interface Code {
   files: [string, string][];
 }
 
+/** A text that a Kernel node can start from. */
+export interface Preset {
+  name: string;
+  about: string;
+  text: string;
+}
+
 export interface NodeType {
   name: string;
   label: string;

@@ -14,6 +14,7 @@ import type {
   Kernel,
   KernelName,
   NodeType,
+  Preset,
   Rows,
   Samples,
   Timeline,
@@ -31,6 +32,7 @@ export interface State {
   doc: Doc | null;
   timeline: Timeline | null;
   types: NodeType[];
+  presets: Preset[];
   names: KernelName[];
   samples: Samples | null;
   differences: string[] | null;
@@ -67,6 +69,7 @@ let state: State = {
   doc: null,
   timeline: null,
   types: [],
+  presets: [],
   names: [],
   samples: null,
   differences: null,
@@ -196,7 +199,7 @@ const answers: Record<string, (message: Message) => void> = {
     stream(m.page).catch(() => {});
   },
   welcome: (m) => {
-    setState({ types: m.types });
+    setState({ types: m.types, presets: m.presets });
     if (!state.names.length) send("names");
   },
   names: (m) => setState({ names: m.names }),

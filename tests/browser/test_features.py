@@ -179,6 +179,36 @@ def test_keys_do_what_is_told(tab):
         tab.until("getSelection().toString()", wanted)
 
 
+def test_a_new_kernel_has_a_text_that_runs_without_a_question(start, open_tab, tmp_path):
+    tab = open_tab(start(None, tmp_path))
+    page = tab.page
+    page.get_by_role("button", name="Empty scene").click()
+
+    def add(words):
+        page.keyboard.press("Shift+A")
+        page.get_by_role("combobox", name="Add a node").fill(words)
+        page.keyboard.press("Enter")
+
+    def port(node, name):
+        return page.locator(f'.react-flow__node[data-id="/World/Graph/{node}"] [data-handleid="{name}"]')
+
+    add("omni.warp_core.Kernel")
+    expect(page.locator(".cm-content")).to_contain_text("def move(points")
+    for name in ("inputs:points", "inputs:height", "outputs:moved"):
+        expect(port("kernel", name)).to_be_visible()
+    page.locator(".react-flow__pane").click(position={"x": 5, "y": 5})
+    add("kernel: displace")
+    expect(page.locator(".cm-content")).to_contain_text("def displace(")
+    expect(port("displace", "outputs:displaced")).to_be_visible()
+    expect(port("displace", "inputs:time")).to_be_visible()
+    expect(page.get_by_label("height, as a number")).to_have_value("0.1")
+    for _ in range(2):
+        page.locator(".react-flow__pane").click(position={"x": 5, "y": 5})
+        page.keyboard.press("Control+z")
+    expect(page.locator(".react-flow__node")).to_have_count(1)
+    expect(page.get_by_text("This scene contains programs.")).to_have_count(0)
+
+
 def test_nodes_are_duplicated_copied_and_pasted(tab):
     page = tab.page
     nodes, edges = page.locator(".react-flow__node"), page.locator(".react-flow__edge")

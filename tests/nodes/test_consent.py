@@ -201,3 +201,13 @@ def test_a_text_of_many_nodes_is_listed_once(make_scene, ask):
     _, text = ask(make_scene(nodes))
     assert "in 80 nodes" in text and "/G/k0 and 49 more" in text and text.count("# same") == 1
     assert text.count("sha256") == 31 and text.count("1 more lines of") == 31 - console.SHOWN_TEXTS
+
+
+@pytest.mark.parametrize(
+    ("authored", "asks"),
+    [("", False), ('custom string inputs:codeStr = ""', False), ('custom string inputs:codeStr = " "', True)],
+)
+def test_a_new_node_needs_no_consent_and_any_other_text_does(make_scene, tmp_path, authored, asks):
+    """A new node has the text of its description, which runs nothing of the scene."""
+    code = cli.main(["play", make_scene(node_of(authored)), "-o", str(tmp_path / "out.usdc")])
+    assert (code == cli.CONSENT) == asks

@@ -148,6 +148,18 @@ def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
     assert not stage.GetPrimAtPath(f"{G}/lift").IsActive()
 
 
+def test_presets_are_names_and_no_paths(document, tmp_path):
+    (tmp_path / "own.py").write_text("# own\n# custom float inputs:x = 1.0\n")
+    add = {"do": "add", "graph": G, "type": "omni.warp_core.Kernel", "name": "k"}
+    with pytest.raises(EditError, match="there is no preset"):
+        document.edit([{**add, "preset": str(tmp_path / "own.py")}], "add")
+    document.edit([{**add, "preset": "displace"}], "add")
+    prim = document.stage.GetPrimAtPath(f"{G}/k")
+    assert prim.GetAttribute("inputs:height").Get() == pytest.approx(0.1)
+    assert prim.GetAttribute("outputs:displaced").GetTypeName() == "point3f[]"
+    assert not prim.HasAttribute("inputs:codeStr"), "the page types the text"
+
+
 def test_a_graph_is_switched_on_and_off(document):
     for is_on in (False, True):
         document.edit([{"do": "enable", "node": G, "on": is_on}], "switch")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..nodes.kernel import consented_code
-from ..nodes.scene.consent import Code
+from ..nodes.scene.consent import Code, agreed_before
 from .evaluation import Evaluation
 from .pages import Pages
 
@@ -22,7 +22,7 @@ class Agreements:
         self._pages, self._evaluation = pages, evaluation
         self.codes: list[dict[str, Any]] = []
         self.is_known = self.is_partial = False
-        self._agreed: set[str] = consented_code.remembered()
+        self._agreed: set[str] = agreed_before()
         self._typed: set[str] = set()  # digests of texts that the user typed here; a save remembers them
         self._is_saved = False
 

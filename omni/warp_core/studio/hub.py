@@ -21,7 +21,7 @@ from .editing.document import Document, Patch
 from .editing.edits import EditError
 from .editing.journal import Journal
 from .editing.outline import Outline
-from .editing.scene_description import node_types
+from .editing.scene_description import node_types, presets
 from .engine_process import EngineOptions
 from .evaluation import Evaluation
 from .investigation import Investigation
@@ -80,7 +80,12 @@ class Hub:
         """Let a page take part: it gets everything there is to know."""
         self.pages.add(page)
         evaluation = self.evaluation
-        page.post({"is": "welcome", "version": VERSION, "types": node_types(self.document.registry)})
+        page.post(
+            {
+                "is": "welcome", "version": VERSION, "types": node_types(self.document.registry),
+                "presets": presets(),
+            }
+        )  # fmt: skip
         for message in (
             self.outline.message(), evaluation.timeline_message(), evaluation.state_message(),
             evaluation.log_message(), self._disk(),

@@ -1,7 +1,7 @@
 /** New nodes of the shown graph: their names and places. */
 
-import type { Graph } from "../messages";
-import { allNodes, edit, getState, notify, setState, shownGraph } from "../studio";
+import type { Graph, Preset } from "../messages";
+import { allNodes, edit, getState, notify, setState, shownGraph, typeText } from "../studio";
 
 /** The end of a wire that was dropped in the void: the other end is a new node. */
 export interface Wire {
@@ -11,20 +11,36 @@ export interface Wire {
 
 type Place = [number, number];
 
-/** Adds a node beside the selected one. */
-export function addNode(type: string, wire?: Wire): void {
+const KERNEL = "omni.warp_core.Kernel";
+const FIRST_TEXT = `# Moves each point of an array. Connect an array of points to the input.
+
+
+@wp.kernel
+def move(points: wp.array[wp.vec3], height: float, moved: wp.array[wp.vec3]):
+    i = wp.tid()
+    moved[i] = points[i] + wp.vec3(0.0, height, 0.0)
+`;
+
+/** Adds a node beside the selected one. A Kernel node starts with the text of a preset, or with a first text. */
+export function addNode(type: string, wire?: Wire, preset?: Preset): void {
   const state = getState();
   const graph = shownGraph(state);
   if (!graph) return notify("This scene has no graph yet. Choose Add a graph first.");
-  const last = type.split(".").pop() ?? "node";
+  const last = preset?.name ?? type.split(".").pop() ?? "node";
   const name = freeName(last[0].toLowerCase() + last.slice(1), namesOf(graph));
   const beside = graph.nodes.find((node) => state.selection.includes(node.path)) ?? graph.nodes.at(-1);
   const place = beside && placeOf(beside);
   const position = freePlace(place ? [place[0] + 240, place[1] + 60] : [0, 0], placesOf(graph));
   const node = `${graph.path}/${name}`;
-  const add = { do: "add", graph: graph.path, type, name, position };
+  const add = { do: "add", graph: graph.path, type, name, position, preset: preset?.name ?? "" };
   edit(`add ${last}`, add, ...(wire ? [{ do: "insert", node, ...wire }] : []));
-  setState({ selection: [node] });
+  if (type === KERNEL) typeText(node, preset?.text ?? FIRST_TEXT);
+  setState({ selection: [node], ...(type === KERNEL ? { shownCode: node } : {}) });
+}
+
+/** Adds a Kernel node with the text of a preset. */
+export function addPreset(preset: Preset, wire?: Wire): void {
+  addNode(KERNEL, wire, preset);
 }
 
 /** Puts copies of nodes into the shown graph, and selects them. */

@@ -11,7 +11,7 @@ import {
   togglePlay,
 } from "../keys";
 import { allNodes, edit, getState, select, send, useStudio } from "../studio";
-import { addNode, type Wire } from "./new_nodes";
+import { addNode, addPreset, type Wire } from "./new_nodes";
 import { candidates } from "./wires";
 
 export type PaletteKind = "commands" | "nodes" | "wires";
@@ -81,6 +81,7 @@ interface Props {
 
 export function Palette({ kind, wire, close }: Props) {
   const types = useStudio((s) => s.types);
+  const presets = useStudio((s) => s.presets);
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
@@ -95,12 +96,18 @@ export function Palette({ kind, wire, close }: Props) {
       return [...COMMANDS, ...nodes];
     }
     if (kind === "wires") return wires();
-    return types.map((type) => ({
+    const texts = presets.map((preset) => ({
+      label: `Kernel: ${preset.name}`,
+      about: preset.about,
+      run: () => addPreset(preset, wire),
+    }));
+    const nodes = types.map((type) => ({
       label: type.label,
       about: `${type.about} · ${type.name}`,
       run: () => addNode(type.name, wire),
     }));
-  }, [kind, types, wire]);
+    return [...nodes, ...texts];
+  }, [kind, types, presets, wire]);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = entries
     .map((entry) => ({ entry, rank: score(entry, words) }))

@@ -16,8 +16,11 @@ from ...usd.stage import StageError, layer_file
 from ..graph.attribute import Attribute, GraphError
 from ..graph.node_graph import Node
 from ..kernel import code_file, consented_code
+from ..stock import node_registry
 from ..stock.node_registry import KERNEL, SCRIPT
 from .graph_loader import Loaded, beside_scene
+
+_TEXTS = ("inputs:codeStr", "inputs:script")
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,18 @@ def remember(codes: list[Code]) -> str:
     return consented_code.remember(code.digest for code in codes)
 
 
+def agreed_before() -> set[str]:
+    """Return the digests that need no question: those that are remembered, and texts that new nodes have.
+
+    A new node has an empty text or the one of its description, which is part of this package.
+    """
+    registry = node_registry.standard()
+    types = [node_type for name in (KERNEL, SCRIPT) if (node_type := registry.find(name)) is not None]
+    specs = [spec for node_type in types for name in _TEXTS if (spec := node_type.spec.attributes.get(name))]
+    return consented_code.remembered() | {consented_code.digest(text) for text in ("", *(s.default for s in specs))}
+
+
 def missing(codes: list[Code]) -> list[Code]:
     """Return the codes without consent."""
-    known = consented_code.remembered()
+    known = agreed_before()
     return [code for code in codes if code.digest not in known]

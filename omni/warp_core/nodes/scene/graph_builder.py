@@ -178,17 +178,22 @@ class GraphBuilder:
         start = kernel_presets.load(preset) if preset else None
         path = self.node(name, node_registry.KERNEL, codeStr=start.text if start else code)
         with self._whole(path):
-            for full, kind, value in start.attributes if start else ():
-                if full not in _declared(self._registry.find(node_registry.KERNEL)):
-                    self.attribute(path, full, kind)
-                if value is not None:
-                    self.set(f"{path}.{full}", value)
+            if start:
+                self.prepare(path, start)
             for full, kind in (attributes or {}).items():
                 self.attribute(path, full, kind)
             self.fit(path)
             for key, value in values.items():
                 self.set(f"{path}.inputs:{key}", value)
         return path
+
+    def prepare(self, node: str, preset: kernel_presets.Preset) -> None:
+        """Give a Kernel node the attributes that a preset lists. Its text is not set."""
+        for full, kind, value in preset.attributes:
+            if full not in _declared(self._registry.find(node_registry.KERNEL)):
+                self.attribute(node, full, kind)
+            if value is not None:
+                self.set(f"{node}.{full}", value)
 
     def fit(self, node: str) -> list[Change]:
         """Fit the attributes of a Kernel node to its kernels: add, retype and remove. This runs the text of the node.

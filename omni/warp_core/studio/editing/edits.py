@@ -14,6 +14,7 @@ from pxr import Sdf, Usd
 
 from ...nodes.graph import switches
 from ...nodes.graph.evaluate import EVALUATORS
+from ...nodes.scene import kernel_presets
 from ...nodes.scene.graph_builder import GraphBuilder
 from ...nodes.scene.graph_loader import output_path
 from ...nodes.stock.node_registry import Registry
@@ -117,9 +118,17 @@ def _disconnect(editor: Editor, target: str, source: str = "") -> None:
         found.SetConnections([p for p in found.GetConnections() if source and str(p) != source])
 
 
-def _add(editor: Editor, graph: str, type: str, name: str, position: list[float] | None = None) -> None:
+def _add(
+    editor: Editor, graph: str, type: str, name: str, position: list[float] | None = None, preset: str = ""
+) -> None:
+    """Add a node. A Kernel node may get the attributes of a preset; the page sends the text as if it were typed."""
     editor.prim(graph)
-    path = GraphBuilder.over(editor.stage, graph, editor.registry).node(name, type)
+    builder = GraphBuilder.over(editor.stage, graph, editor.registry)
+    path = builder.node(name, type)
+    if preset:
+        if preset not in kernel_presets.names():  # no path of a file
+            raise EditError(f"there is no preset {preset!r}")
+        builder.prepare(path, kernel_presets.load(preset))
     if position is not None:
         _move(editor, {path: position})
 

@@ -11,6 +11,7 @@ from pxr import Usd
 from ...nodes.graph import switches
 from ...nodes.graph.node_graph import NodeType
 from ...nodes.ogn.ogn_spec import AttributeSpec
+from ...nodes.scene import kernel_presets
 from ...nodes.scene.graph_loader import output_path
 from ...nodes.stock.node_registry import KERNEL, Registry
 from ...nodes.stock.type_listing import all_specs, first_sentence
@@ -51,6 +52,12 @@ def node_types(registry: Registry) -> list[dict[str, str]]:
     ]
 
 
+def presets() -> list[dict[str, str]]:
+    """Return the texts that a Kernel node can start from."""
+    found = [kernel_presets.load(name) for name in kernel_presets.names()]
+    return [{"name": preset.name, "about": preset.about.rstrip("."), "text": preset.text} for preset in found]
+
+
 def _outermost(stage: Usd.Stage) -> Iterator[Usd.Prim]:
     prims = iter(stage.Traverse())
     for prim in prims:
@@ -74,7 +81,6 @@ def _graph(graph: Usd.Prim, registry: Registry) -> dict[str, Any]:
 def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
     type_name = str(_get(prim, "node:type") or "")
     node_type = registry.find(type_name)
-    is_kernel = node_type is not None and node_type.spec.name == KERNEL
     position = _get(prim, POSITION)
     return {
         "path": str(prim.GetPath()),
@@ -84,16 +90,17 @@ def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
         "known": node_type is not None,
         "enabled": _get(prim, switches.NODE) is not False,
         "position": [float(position[0]), float(position[1])] if position is not None else None,
-        "code": _code(prim) if is_kernel else None,
+        "code": _code(prim, node_type),
         "ports": [*_ports(prim, node_type)],
     }
 
 
-def _code(prim: Usd.Prim) -> str | None:
-    """The text of a Kernel node, None if it lies in a file."""
-    if _get(prim, "inputs:codeProvider") == "file":
+def _code(prim: Usd.Prim, node_type: NodeType | None) -> str | None:
+    """The text of a Kernel node, None for one whose text lies in a file, and for other nodes."""
+    if node_type is None or node_type.spec.name != KERNEL or _get(prim, "inputs:codeProvider") == "file":
         return None
-    return str(_get(prim, "inputs:codeStr") or "")
+    text = _get(prim, "inputs:codeStr")
+    return node_type.spec.attributes["inputs:codeStr"].default if text is None else str(text)
 
 
 def _ports(prim: Usd.Prim, node_type: NodeType | None) -> Iterator[dict[str, Any]]:
