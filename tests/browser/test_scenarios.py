@@ -212,6 +212,8 @@ def test_a_click_on_the_mesh_shows_its_node_and_values(tab):
     expect(tab.page.locator("output.picked")).to_contain_text("/Sheet · vertex 4 · 0, 0.54167, 0")
     expect(tab.node("lift").locator("article.selected")).to_be_visible()
     expect(tab.page.locator("tr.picked")).to_contain_text("0.541667")
+    tab.page.keyboard.press("ArrowRight")
+    expect(tab.page.locator("output.picked")).to_contain_text("/Sheet · vertex 4 · 0, 0.58333, 0")
 
 
 def test_smoke_is_drawn(start, open_tab, tmp_path):

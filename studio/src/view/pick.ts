@@ -8,6 +8,8 @@ export interface Pick {
   path: string;
   what: "vertex" | "point" | "prim";
   number: number;
+  /** Where the vertex or point lies in the arrays of the page. */
+  index: number;
   count: number;
   position: number[];
 }
@@ -42,15 +44,35 @@ function hitOf(ray: THREE.Raycaster, { mesh, points, fog }: Shape): THREE.Inters
 
 function pickOf(path: string, shape: Shape, hit: THREE.Intersection): Pick {
   const isPoint = hit.object === shape.points;
-  const geometry = (isPoint ? shape.points : shape.mesh).geometry;
-  const places = geometry.getAttribute("position");
-  if (hit.object === shape.fog || !places) return { path, what: "prim", number: -1, count: 0, position: [] };
+  const places = placesOf(shape, isPoint);
+  if (hit.object === shape.fog || !places)
+    return { path, what: "prim", number: -1, index: -1, count: 0, position: [] };
   const index = isPoint ? (hit.index ?? 0) : nearest(places, hit, shape.mesh);
+  return pickOfIndex(path, shape, isPoint, index);
+}
+
+function pickOfIndex(path: string, shape: Shape, isPoint: boolean, index: number): Pick {
+  const places = placesOf(shape, isPoint);
   const position = [places.getX(index), places.getY(index), places.getZ(index)];
   const numbers = isPoint ? shape.numbers : shape.vertexNumbers;
   const number = numbers?.[index] ?? index;
   const count = numbers ? -1 : places.count;
-  return { path, what: isPoint ? "point" : "vertex", number, count, position };
+  return { path, what: isPoint ? "point" : "vertex", number, index, count, position };
+}
+
+function placesOf(shape: Shape, isPoint: boolean): THREE.BufferAttribute | THREE.InterleavedBufferAttribute {
+  return (isPoint ? shape.points : shape.mesh).geometry.getAttribute("position");
+}
+
+/** Returns where the vertex or point of a pick is in a new frame, null if it is not there any more. */
+export function placeOf(view: SceneView, pick: Pick): number[] | null {
+  const shape = view.shapes.get(pick.path);
+  if (!shape) return null;
+  if (pick.what === "prim") return pick.position;
+  const isPoint = pick.what === "point";
+  if (pick.index >= (placesOf(shape, isPoint)?.count ?? 0)) return null;
+  const now = pickOfIndex(pick.path, shape, isPoint, pick.index);
+  return now.number === pick.number && now.count === pick.count ? now.position : null;
 }
 
 function nearest(

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Theme } from "../app";
-import { onFrame, select, setState, useStudio } from "../studio";
-import { type Pick, pickAt, prims, writerOf } from "./pick";
+import { getState, onFrame, select, setState, useStudio } from "../studio";
+import { type Pick, pickAt, placeOf, prims, writerOf } from "./pick";
 import { SceneView } from "./scene";
 
 declare global {
@@ -21,6 +21,7 @@ export function Viewport({ theme }: { theme: Theme }) {
   const doc = useStudio((s) => s.doc);
   const waits = useStudio((s) => s.consent.length > 0);
   const [isEmpty, setIsEmpty] = useState(false);
+  const [place, setPlace] = useState<number[] | null>(null); // of the pick, in the newest frame
   const pressed = useRef([0, 0]);
 
   /** Shows what is below the mouse, and selects the node that gives its values. */
@@ -32,6 +33,7 @@ export function Viewport({ theme }: { theme: Theme }) {
     const up = 1 - (2 * (event.clientY - box.top)) / box.height;
     const found = pickAt(view.current, across, up);
     const writer = found && doc ? writerOf(doc, found.path) : null;
+    setPlace(found?.position ?? null);
     setState({ pick: found && { ...found, port: writer?.port ?? "" } });
     if (writer) select([writer.node.path]);
   }
@@ -42,6 +44,10 @@ export function Viewport({ theme }: { theme: Theme }) {
     view.current = window.omniStudio = own;
     onFrame((record) => {
       own.take(record);
+      const { pick } = getState();
+      const place = pick && placeOf(own, pick);
+      setPlace(place);
+      if (pick && !place) setState({ pick: null });
       setIsEmpty(own.shapes.size === 0);
     });
     const sizes = new ResizeObserver(([entry]) =>
@@ -84,7 +90,7 @@ export function Viewport({ theme }: { theme: Theme }) {
           {waits ? "There is nothing to draw until the kernels run." : "The scene has nothing to draw yet."}
         </p>
       )}
-      {pick && <Picked pick={pick} />}
+      {pick && <Picked pick={pick} place={place ?? pick.position} />}
       <div className="corner">
         {alone && (
           <button type="button" onClick={() => setState({ alone: null })}>
@@ -117,12 +123,12 @@ export function Viewport({ theme }: { theme: Theme }) {
   );
 }
 
-function Picked({ pick }: { pick: Pick }) {
-  const place = pick.position.map((each) => Number(each.toPrecision(5))).join(", ");
+function Picked({ pick, place }: { pick: Pick; place: number[] }) {
+  const numbers = place.map((each) => Number(each.toPrecision(5))).join(", ");
   return (
     <output className="picked">
       <b>{pick.path}</b>
-      {pick.what !== "prim" && ` · ${pick.what} ${pick.number} · ${place}`}
+      {pick.what !== "prim" && ` · ${pick.what} ${pick.number} · ${numbers}`}
     </output>
   );
 }
