@@ -441,3 +441,16 @@ def test_files_that_cannot_be(stage, tmp_path, name, message):
 def test_widths_that_do_not_fit(stage):
     with pytest.raises(ValueError, match="widths has 2 numbers; the counts that fit are 1, 4"):
         wp.usd.write_points(stage, "/P", np.zeros((4, 3)), widths=[1, 2])
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_extents_are_those_of_the_points_that_are_somewhere(bad):
+    stage = Usd.Stage.CreateInMemory()
+    places = [(0.0, 0.0, 0.0), (bad, 5.0, 0.0), (1.0, 2.0, 3.0), (9.0, 9.0, 9.0)]
+    wp.usd.write_points(stage, "/P", places, widths=[1.0, 1.0, 2.0, bad])
+    extent = UsdGeom.Points(stage.GetPrimAtPath("/P")).GetExtentAttr().Get()
+    assert np.array_equal(extent, [(-0.5, -0.5, -0.5), (2.0, 3.0, 4.0)])
+    wp.usd.write_mesh(stage, "/M", places[:3], [0, 1, 2])
+    assert wp.usd.read_mesh(stage.GetPrimAtPath("/M")).extent == (wp.vec3(0.0), wp.vec3(1.0, 2.0, 3.0))
+    wp.usd.write_points(stage, "/Q", [(bad, bad, bad), (3e38, 0.0, 0.0)], widths=[1.0, 3e38])
+    assert np.array_equal(UsdGeom.Points(stage.GetPrimAtPath("/Q")).GetExtentAttr().Get(), np.zeros((2, 3)))

@@ -51,7 +51,7 @@ class CurvesData:
         primvars: All primvars by name, `wp.usd.Primvar`. Values for points of the curves become values for points of
             the polylines.
         transform: Matrix that takes these points to world space, `wp.mat44` for column vectors.
-        extent: Lowest and highest corner of the points, two `wp.vec3`.
+        extent: Lowest and highest corner of the points that are finite, two `wp.vec3`.
     """
 
     path: str

@@ -48,7 +48,7 @@ class MeshData:
         velocities: Velocities of the points in units per second, `wp.array` of `wp.vec3`, None without them.
         transform: Matrix that takes these points to world space, `wp.mat44` for column vectors as in
             `wp.transform_point(transform, point)`.
-        extent: Lowest and highest corner of the points, two `wp.vec3`.
+        extent: Lowest and highest corner of the points that are finite, two `wp.vec3`.
     """
 
     path: str

@@ -38,7 +38,7 @@ class PointsData:
         primvars: All primvars by name, `wp.usd.Primvar`.
         velocities: Velocities in units per second, `wp.array` of `wp.vec3`, n; None without them.
         transform: Matrix that takes these points to world space, `wp.mat44` for column vectors.
-        extent: Lowest and highest corner of the points and their widths, two `wp.vec3`.
+        extent: Lowest and highest corner of the points that are finite, and of their widths, two `wp.vec3`.
     """
 
     path: str

@@ -125,11 +125,18 @@ quietly = np.errstate(all="ignore")
 
 @quietly
 def bounds(points: np.ndarray, reach: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and the highest corner of points with a `reach` around each; of no points, zeros."""
+    """Return the lowest and the highest corner of points with a `reach` around each; of no points, zeros.
+
+    Points and reaches that are infinite or NaN do not count: one of them would leave viewers without a box to look at.
+    """
     if not len(points):
         return np.zeros(3, np.float32), np.zeros(3, np.float32)
     columns = np.ascontiguousarray(points.T)  # NumPy reduces along rows much faster than across them
-    return (columns - reach).min(1), (columns + reach).max(1)
+    low, high = (columns - reach).min(1), (columns + reach).max(1)
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return low, high
+    kept = np.isfinite(columns - reach).all(0) & np.isfinite(columns + reach).all(0)
+    return bounds(points[kept], np.broadcast_to(reach, len(points))[kept])
 
 
 @quietly

@@ -17,6 +17,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy, to_usd
 from ...usd.output_layer import SampleLayer
+from ...usd.prim_access import bounds
 from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from ..graph.node_graph import GraphError, Log
 from ..values.attribute_types import AttributeType, from_sdf, parse
@@ -378,9 +379,7 @@ class StageStore:
     def _extent(self, output: SampleLayer, path: str, points: np.ndarray, frame: int) -> None:
         """Bounds go with the points, or viewers would cull by the old ones."""
         if len(points) and self.stage.GetPrimAtPath(path).IsA(UsdGeom.PointBased):
-            reach = self._reach(path)
-            columns = np.ascontiguousarray(points.T)  # NumPy reduces along rows much faster than across them
-            corners = np.stack([columns.min(1) - reach, columns.max(1) + reach]).astype(np.float32)
+            corners = np.stack(bounds(points, self._reach(path))).astype(np.float32)
             output.derive(path, "extent", "float3[]", to_usd(corners, "float3[]"), frame)
 
     def _reach(self, path: str) -> float:
@@ -389,7 +388,8 @@ class StageStore:
         except GraphError as error:
             self.log.error(path, str(error))
             return 0.0
-        return float(np.max(values)) / 2 if len(values) else 0.0
+        widths = np.asarray(values)
+        return float(np.max(widths[np.isfinite(widths)], initial=0.0)) / 2
 
     def prims_written(self) -> list[str]:
         """The attributes and relationships that have results, as paths."""

@@ -255,7 +255,7 @@ def flattened(primvar: UsdGeom.Primvar, time: Usd.TimeCode) -> np.ndarray:
 
 def _size(points: np.ndarray) -> float:
     """Return the longest edge of the box of points, of those that are somewhere."""
-    low, high = bounds(points[np.isfinite(points).all(1)])
+    low, high = bounds(points)
     return float((high - low).max())
 
 
