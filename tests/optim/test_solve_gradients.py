@@ -284,3 +284,30 @@ def test_implicit_steps_of_a_simulation():
     step = 1e-5
     expected = (value(numbers + step * along) - value(numbers - step * along)) / (2.0 * step)
     assert np.isclose(along @ stiffness.grad.numpy(), expected, rtol=1e-6)
+
+
+def test_steps_that_run_again():
+    """A solve in a checkpointed step, and `backward` twice: it adds to gradients."""
+    factors, given = vector(SYMMETRIC / 8.0), vector(GIVEN, False)
+    state = vector(B)
+
+    def step(_):
+        x = vector()
+        linear.cg(factors, state, x, tol=1e-14, maxiter=100)
+        wp.copy(state, x)
+
+    with wp.Tape() as tape:
+        wp.checkpointed(step, 7, state=[state], memory_budget=2 * 8 * N)
+    tape.backward(grads={state: given})
+    found, first = np.zeros((N, N)), B
+    inverse = np.linalg.inv(SYMMETRIC / 8.0)
+    for i in range(7):
+        first = inverse @ first
+        found -= np.outer(np.linalg.matrix_power(inverse, 7 - i) @ GIVEN, first)
+    assert np.allclose(factors.grad.numpy(), found, atol=1e-9)
+    b, x = vector(B), vector()
+    with wp.Tape() as tape:
+        linear.cg(factors, b, x, tol=1e-14, maxiter=100)
+    for _ in range(2):
+        tape.backward(grads={x: given})
+    assert np.allclose(b.grad.numpy(), 2.0 * inverse @ GIVEN, atol=1e-10)

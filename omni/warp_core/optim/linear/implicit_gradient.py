@@ -106,8 +106,10 @@ class _Solved:
     def __init__(self, state: LinearSolverState, name: str, place: CallSite):
         self.state, self.A, self.M, self.b, self.x = state, state._A, state._M, state._b, state._x
         self.name, self.place = name, place
+        self.solution = zeros(self.x.shape, dtype=self.x.dtype, device=self.x.device)
         with observers.NotRecording():
-            self.solution = state._x = clone(self.x, requires_grad=False)
+            copy(self.solution, self.x)
+            state._x = self.solution
             try:
                 self.result = state._solve()
             finally:
