@@ -190,6 +190,19 @@ def test_gradients_that_would_end_are_told():
         tape.backward(loss)
 
 
+@pytest.mark.parametrize("gradient", [True, False])
+def test_gradients_that_would_end_at_the_matrix_are_told(gradient):
+    """The matrix has none, but is made of numbers that have one."""
+    numbers, made = vector(SYMMETRIC), vector(np.zeros((N, N)), False)
+    b, x, loss = vector(B, gradient), vector(), wp.zeros(1, dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.copy(made, numbers)
+        linear.cg(made, b, x, tol=1e-13)
+        wp.utils.array_inner(x, x, out=loss)
+    with pytest.raises(RuntimeError, match="reads an array without a gradient, which copy"):
+        tape.backward(loss)
+
+
 def test_a_function_of_the_program_takes_the_place_of_the_gradient():
     """As in programs for warp-lang, where solves have none."""
     A, b, x = vector(SYMMETRIC, False), vector(B), vector()

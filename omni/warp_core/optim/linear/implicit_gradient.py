@@ -29,7 +29,7 @@ from .linear_operator import LinearOperator, aslinearoperator
 if TYPE_CHECKING:
     from .solver_state import LinearSolverState
 
-__all__ = ["has_gradient", "solve_with_gradient"]
+__all__ = ["has_gradient", "operands", "solve_with_gradient"]
 
 _End = Callable[[], tuple[float, float, float]]
 _ROUNDING = {float16: 2.0**-10, float32: 2.0**-23, float64: 2.0**-52}
@@ -45,6 +45,11 @@ def has_gradient(state: LinearSolverState) -> bool:
     return any(observers.has_gradient(a) for a in (state._b, state._x)) or _may_have_gradient(state._A)
 
 
+def operands(state: LinearSolverState) -> dict[str, array]:
+    """The arrays of the matrix that a state solves with, by the names that errors use."""
+    return {"A" if i == 0 else f"A ({i})": a for i, a in enumerate(_arrays_of(state._A))}
+
+
 def solve_with_gradient(state: LinearSolverState, name: str) -> Any:
     """Solve the system of a state under the observers of this thread. Return what the solve returns."""
     trace = observers.innermost_jvp()
@@ -55,7 +60,7 @@ def _solve_recorded(state: LinearSolverState, name: str) -> Any:
     """Solve the system of a state while a tape records."""
     A, b, x = state._A, state._b, state._x
     solved = _Solved(state, name, call_site.here())
-    reads = {"b": b}
+    reads = {"b": b, **operands(state)}
     if _may_have_gradient(A):
         product = solved.product = reads["A @ x"] = zeros(
             b.shape, dtype=b.dtype, device=b.device, requires_grad=x.requires_grad

@@ -22,7 +22,7 @@ from ...dispatch.operation import Operation, Write, execute
 from ...graphs.graph import ScopedCapture, capture_launch, capture_while
 from ...lang.values.scalars import float16, float32, float64, int32
 from ...launches.launch import launch
-from .implicit_gradient import has_gradient, solve_with_gradient
+from .implicit_gradient import has_gradient, operands, solve_with_gradient
 from .linear_operator import LinearOperator, flat, operator_of, rows_of
 from .solver_kernels import check_systems, dot_systems, find_owners, set_tolerances
 
@@ -165,7 +165,7 @@ class LinearSolverState:
         if has_gradient(self):
             return solve_with_gradient(self, name)
         done: list[Any] = []
-        reads = {"b": self._b, "x": self._x}
+        reads = {"b": self._b, "x": self._x, **operands(self)}
         execute(Operation(name, {"x": Write(self._x)}, reads, run=lambda: done.append(self._solve())))
         return done[0]
 
