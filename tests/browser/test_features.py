@@ -209,6 +209,30 @@ def test_a_new_kernel_has_a_text_that_runs_without_a_question(start, open_tab, t
     expect(page.get_by_text("This scene contains programs.")).to_have_count(0)
 
 
+def test_nodes_are_blocks_from_far_and_failed_ones_stand_out(start, open_tab, tmp_path):
+    scene = write_scene(tmp_path / "scene.usda")
+    nodes = "".join(
+        f'    def OmniGraphNode "n{i}"\n    {{\n        token node:type = "omni.graph.nodes.ReadTime"\n'
+        f"        uniform float2 ui:nodegraph:node:pos = ({i * 240}, 900)\n    }}\n\n"
+        for i in range(60)
+    )
+    text = scene.read_text().replace('    def OmniGraphNode "write"', nodes + '    def OmniGraphNode "write"')
+    scene.write_text(
+        text.replace(
+            'n30"\n    {\n        token node:type = "omni.graph.nodes.ReadTime',
+            'n30"\n    {\n        token node:type = "nowhere.Gone',
+        )
+    )
+    tab = open_tab(start(scene))
+    tab.page.get_by_role("button", name="Run now").click()
+    color = "path => getComputedStyle(document.querySelector(`[data-id='/Graph/${path}'] .node`)).backgroundColor"
+    tab.until(f"document.querySelector('.graph.far') !== null && ({color})('n30')", lambda found: bool(found))
+    assert tab.page.evaluate(f"({color})('n30')") != tab.page.evaluate(f"({color})('n31')")
+    for _ in range(8):
+        tab.page.get_by_role("button", name="Zoom In").click()
+    tab.until("document.querySelector('.graph.far') === null")
+
+
 def test_nodes_are_duplicated_copied_and_pasted(tab):
     page = tab.page
     nodes, edges = page.locator(".react-flow__node"), page.locator(".react-flow__edge")

@@ -13,6 +13,7 @@ import {
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
+  useStore,
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useMemo, useState } from "react";
 import type { Theme } from "../app";
@@ -36,6 +37,8 @@ export function GraphPanel(props: Props) {
   );
 }
 
+const FAR = 0.35; // the zoom below which nothing of a node can be read
+
 const nodeTypes = { warp: memo(NodeView) };
 
 function GraphView({ theme, addNode }: Props) {
@@ -46,6 +49,7 @@ function GraphView({ theme, addNode }: Props) {
   const [nodes, setNodes] = useState<FlowNode[]>([]);
   const [picked, setPicked] = useState<string[]>([]);
   const flow = useReactFlow();
+  const isFar = useStore((store) => store.transform[2] < FAR);
   const edges = useMemo(() => (graph ? edgesOf(graph) : []), [graph]);
   const shownEdges = useMemo(
     () => edges.map((edge) => ({ ...edge, selected: picked.includes(edge.id) })),
@@ -137,7 +141,7 @@ function GraphView({ theme, addNode }: Props) {
   }
 
   return (
-    <section className="graph" aria-label="Graph">
+    <section className={isFar ? "graph far" : "graph"} aria-label="Graph">
       {(doc?.graphs.length ?? 0) > 1 && (
         <select
           aria-label="Graph"
@@ -230,7 +234,7 @@ function GraphView({ theme, addNode }: Props) {
           if (picked.length) removeEdges(edges.filter((edge) => picked.includes(edge.id)));
           else deleteSelection();
         }}
-        minZoom={0.1}
+        minZoom={0.02}
         onlyRenderVisibleElements={graph ? isLarge(graph) : false}
       >
         <Background gap={20} size={1} />
