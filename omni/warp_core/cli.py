@@ -257,7 +257,8 @@ def _graph(options: argparse.Namespace) -> int:
         child_process.reach(child_process.PLAYING)
         write(options.output, picture.svg(graphs).encode())
     child_process.reach(child_process.WRITTEN)
-    print(harmless(f"wrote {options.output}: {sum(len(graph.nodes) for graph in graphs)} nodes"))
+    count = sum(len(graph.nodes) for graph in graphs)
+    print(harmless(f"wrote {options.output}: {count} node{'s' * (count != 1)}"))
     return OK
 
 

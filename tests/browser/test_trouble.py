@@ -116,6 +116,8 @@ def OmniGraph "Graph"
     stage = Usd.Stage.Open(str(scene))
     saved = stage.GetAttributeAtPath("/Graph/script.inputs:script").Get()
     assert saved.count("\n") == text.count("\n") + 1, "lines stay lines"
+    expect(page.locator(".cm-content")).to_contain_text("x = 1")
+    expect(page.get_by_text("Waits for your consent · inputs:script")).to_be_visible()
 
 
 def test_values_that_mean_nothing_are_told(tab):

@@ -238,6 +238,13 @@ def test_one_text_runs_while_others_wait(tmp_path):
         client.send("seek", frame=3)
         client.wait(near(client, 0.5 + 3 / 24))
         assert not canary.exists()
+        client.edit({"do": "duplicate", "graph": "/Graph", "names": {"/Graph/second": "third"}})
+        client.wait(
+            lambda: "waits for your consent" in client.latest.get("stats", {})["failed"].get("/Graph/third", "")
+        )
+        client.send("seek", frame=5)
+        client.wait(near(client, 0.5 + 5 / 24))
+        assert not canary.exists(), "a copy of a text that waits, waits"
         client.send("trust", digests=[second["digest"]])
         client.wait(canary.exists)
         client.close()

@@ -19,7 +19,7 @@ def check(folder: str) -> bool:
         _say(f"{'wrong' if finding.problems else 'ok':<7} {finding.path}  {finding.name}")
         for problem in finding.problems:
             _say(f"        {problem}")
-    _say(f"{len(findings)} nodes, {len(wrong)} with mistakes")
+    _say(f"{len(findings)} node{'s' * (len(findings) != 1)}, {len(wrong)} with mistakes")
     return not wrong
 
 

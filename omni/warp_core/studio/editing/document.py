@@ -21,7 +21,7 @@ from pxr import Sdf, Tf, Usd
 from ...files import require_replaceable
 from ...nodes.stock import node_registry
 from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
-from .edits import QUIET, EditError, Editor, changed_by, run
+from .edits import EditError, Editor, changed_by, is_quiet, run
 from .sample_scenes import free_name, new_layer
 
 MOST_STEPS = 1000
@@ -313,7 +313,7 @@ def _put(source: Sdf.Layer, target: Sdf.Layer, paths: Iterable[str]) -> None:
 
 
 def _patch(layer: Sdf.Layer, paths: tuple[str, ...], edits: list[dict[str, Any]] | None) -> Patch:
-    if edits is None or any(edit["do"] not in QUIET for edit in edits):
+    if edits is None or not all(map(is_quiet, edits)):
         return Patch(paths, layer.ExportToString())
     values = tuple((e["path"], e["value"]) for e in edits if e["do"] == "set")
     texts = tuple((e["node"], e["text"]) for e in edits if e["do"] == "code")

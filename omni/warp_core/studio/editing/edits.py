@@ -265,7 +265,9 @@ OPERATIONS: dict[str, Callable[..., None]] = {
     "enable": _enable,
 }
 # Edits after which the graphs of the engine are still those of the stage, as it takes values and texts by themselves.
-QUIET = {"set", "code", "move"}
+_QUIET = {"set", "code", "move"}
+# Inputs that say which program a node runs: the engine reads the graphs anew, and asks for consent.
+_PROGRAMS = {f"inputs:{name}" for name in ("script", "scriptPath", "usePath", "codeFile", "codeProvider")}
 # Edits that change nothing but the nodes that they name in these fields.
 _LOCAL = {
     "set": ("path",), "code": ("node",), "attribute": ("node",), "connect": ("target",), "disconnect": ("target",),
@@ -287,6 +289,11 @@ def changed_by(stage: Usd.Stage, edit: dict[str, Any]) -> list[str]:
     if not places:
         raise EditError("the edit names no place in the scene")
     return [graph_of(stage, places[0])]
+
+
+def is_quiet(edit: dict[str, Any]) -> bool:
+    """True if the engine need not read the graphs anew after an edit."""
+    return edit["do"] in _QUIET and str(edit.get("path", "")).partition(".")[2] not in _PROGRAMS
 
 
 def _paths(value: Any) -> list[str]:
