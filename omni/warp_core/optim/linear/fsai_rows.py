@@ -11,12 +11,13 @@ number of that row is its *energy*. Start with `row_functions`.
 from functools import cache
 from typing import Any, NamedTuple
 
-from ... import abs, lower_bound, min, zeros
+from ... import abs, min, zeros
 from ...arrays.array import array1d
 from ...lang.arrays import fixedarray
 from ...lang.kernel import func
 from ...lang.values.scalars import float32, float64
 from ...lang.values.structs import struct
+from ...lib.search import first_at_least
 
 
 class RowTypes(NamedTuple):
@@ -63,7 +64,7 @@ def row_functions(scalar: Any, most: int) -> RowFunctions:
     def number(A: scaled, i: int, j: int) -> real:
         """A number of the scaled matrix."""
         found, end = real(0.0), A.offsets[i + 1]
-        at = lower_bound(A.columns, A.offsets[i], end, j)
+        at = first_at_least(A.columns, A.offsets[i], end, j)
         if at < end and A.columns[at] == j:
             found = real(A.values[at]) * A.scales[i] * A.scales[j]
         return found
