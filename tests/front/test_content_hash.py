@@ -7,7 +7,7 @@ import types
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.front.content_hash import digest, mentions
+from omni.warp_core.front.content_hash import digest, used_names
 
 _numbers = itertools.count()
 BASE = """
@@ -128,7 +128,7 @@ def test_builtins_are_not_imported():
 
     program = (
         "import omni.warp_core as wp, sys, tempfile, os\n"
-        "from omni.warp_core.front.content_hash import digest, mentions\n"
+        "from omni.warp_core.front.content_hash import digest, used_names\n"
         "@wp.kernel\n"
         "def k(x: wp.array(dtype=float)):\n"
         "    x[0] = wp.sin(x[0])\n"
@@ -154,7 +154,7 @@ def test_statics_of_locals_that_are_static():
         SIZE = wp.static(16)
         out[wp.tid()] = wp.static(tiled(SIZE))(x)
 
-    assert mentions(k, ("tile_load",))
+    assert used_names(k).mention(("tile_load",))
     for block in (32, 64):
         out = wp.zeros(1, dtype=float)
         wp.launch_tiled(k, dim=[1], inputs=[wp.ones(16, dtype=float), out], block_dim=block)
@@ -171,7 +171,7 @@ def test_statics_of_loop_indices_may_mention_anything():
         for i in range(2):
             x[i] = wp.static([plain, plain][i])(x[i])
 
-    assert mentions(k, ("tile_load",), unknown=True) and not mentions(k, ("tile_load",))
+    assert used_names(k).mention(("tile_load",), unknown=True) and not used_names(k).mention(("tile_load",))
 
 
 def test_the_functions_inside_of_a_python_function_count():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.front.content_hash import mentions
+from omni.warp_core.front.content_hash import used_names
 from omni.warp_core.lang.registry import BLOCK_BUILTINS
 from tests.tiles.tile_runs import COMPILED, interpreted, launched, refused
 
@@ -104,4 +104,4 @@ def test_elements_out_of_bounds_are_told(kernel):
 
 
 def test_sizes_of_blocks_matter_to_kernels_with_tiles():
-    assert mentions(reads_outside, BLOCK_BUILTINS)
+    assert used_names(reads_outside).mention(BLOCK_BUILTINS)

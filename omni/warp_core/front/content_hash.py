@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.blake2 import blake2b
@@ -85,16 +85,25 @@ def definitions(kernel: Definition) -> list[Definition]:
     return _written(kernel).definitions
 
 
-def mentions(kernel: Definition, builtins: Collection[str], unknown: bool = False) -> bool:
-    """True if the kernel, or a function that it may call, mentions one of some builtins. `unknown` is the answer where
-    a function may come from a `wp.static` expression that cannot be computed here.
+class UsedNames(NamedTuple):
+    """The names that a kernel and the functions that it may call use, with those of builtins that names stand for.
+
+    `has_unknown`: a function may come from a `wp.static` expression that cannot be computed here.
     """
+
+    names: frozenset[str]
+    has_unknown: bool
+
+    def mention(self, builtins: Collection[str], unknown: bool = False) -> bool:
+        """True if one of some builtins is mentioned. `unknown` is the answer where a function is unknown."""
+        return (unknown and self.has_unknown) or not self.names.isdisjoint(builtins)
+
+
+def used_names(kernel: Definition) -> UsedNames:
     writer = _written(kernel)
-    if unknown and any(line.startswith(_UNKNOWN_STATIC) for line in writer.parts):
-        return True
-    if any(name in builtins for d in writer.definitions for name in names_of(d.func.__code__)):
-        return True
-    return any(line.partition(" = builtin ")[2] in builtins for line in writer.parts)
+    named = {name for d in writer.definitions for name in names_of(d.func.__code__)}
+    named.update(line.partition(" = builtin ")[2] for line in writer.parts)
+    return UsedNames(frozenset(named), any(line.startswith(_UNKNOWN_STATIC) for line in writer.parts))
 
 
 def names_of(code: CodeType) -> tuple[str, ...]:

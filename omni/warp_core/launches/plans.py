@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
@@ -89,8 +89,7 @@ class CaptureSnapshot(NamedTuple):
 
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
-_uses: WeakKeyDictionary[Kernel, dict[frozenset[str], bool]] = WeakKeyDictionary()
-_take_bits: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
+_uses: WeakKeyDictionary[Kernel, content_hash.UsedNames] = WeakKeyDictionary()
 _meanings: WeakKeyDictionary[Kernel, CaptureSnapshot] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
@@ -141,18 +140,15 @@ def works_in_blocks(kernel: Kernel) -> bool:
     return _mentions(kernel, BLOCK_BUILTINS, unknown=True)
 
 
-def _mentions(kernel: Kernel, builtins: frozenset[str], unknown: bool = False) -> bool:
-    known = _uses.setdefault(kernel, {})
-    if builtins not in known:
-        known[builtins] = content_hash.mentions(kernel, builtins, unknown)
-    return known[builtins]
+def _mentions(kernel: Kernel, builtins: Collection[str], unknown: bool = False) -> bool:
+    if kernel not in _uses:
+        _uses[kernel] = content_hash.used_names(kernel)
+    return _uses[kernel].mention(builtins, unknown)
 
 
 def may_bitcast_gradients(kernel: Kernel) -> bool:
     """True if a kernel may reinterpret floating point numbers as bits, or bits as such numbers."""
-    if kernel not in _take_bits:
-        _take_bits[kernel] = content_hash.mentions(kernel, ("cast",), unknown=True)
-    return _take_bits[kernel]
+    return _mentions(kernel, ("cast",), unknown=True)
 
 
 def module_option(kernel: Kernel, name: str) -> Any:
@@ -190,7 +186,6 @@ def forget_definitions() -> None:
             kernel._plans.clear()
         _meanings.clear()
         _uses.clear()
-        _take_bits.clear()
 
 
 def may_specialize(options: Options) -> bool:
