@@ -228,7 +228,7 @@ def test_nodes_are_blocks_from_far_and_failed_ones_stand_out(start, open_tab, tm
     color = "path => getComputedStyle(document.querySelector(`[data-id='/Graph/${path}'] .node`)).backgroundColor"
     tab.until(f"document.querySelector('.graph.far') !== null && ({color})('n30')", lambda found: bool(found))
     assert tab.page.evaluate(f"({color})('n30')") != tab.page.evaluate(f"({color})('n31')")
-    for _ in range(8):
+    for _ in range(20):  # each by a fifth
         tab.page.get_by_role("button", name="Zoom In").click()
     tab.until("document.querySelector('.graph.far') === null")
 
