@@ -280,6 +280,23 @@ def test_odd_layouts():
     assert lower_kernel(k).name == "k"
 
 
+@wp.func
+def with_a_docstring_alone(
+    x: float,
+):
+    """A docstring alone: compiled code does not tell where such a definition ends."""
+
+
+@wp.kernel
+def calls_it(x: wp.array(dtype=float)):
+    with_a_docstring_alone(x[wp.tid()])
+
+
+def test_a_docstring_alone_is_a_body():
+    assert with_a_docstring_alone.source.block()[-1].strip().startswith('"""A docstring alone')
+    wp.launch(calls_it, dim=1, inputs=[wp.zeros(1, dtype=float)])
+
+
 def test_options():
     @wp.kernel(enable_backward=False, module="unique", lanes=1)
     def k(x: wp.array(dtype=float)):

@@ -28,16 +28,22 @@ if TYPE_CHECKING:
     from .domains.domains import GeometryDomain as GeometryDomain
     from .domains.domains import Sides as Sides
     from .domains.domains import Subdomain as Subdomain
+    from .domains.point_quadratures import ExplicitQuadrature as ExplicitQuadrature
+    from .domains.point_quadratures import PicQuadrature as PicQuadrature
     from .domains.quadratures import NodalQuadrature as NodalQuadrature
     from .domains.quadratures import Quadrature as Quadrature
     from .domains.quadratures import RegularQuadrature as RegularQuadrature
     from .field_operators import D as D
+    from .field_operators import at_node as at_node
     from .field_operators import average as average
+    from .field_operators import cells as cells
     from .field_operators import curl as curl
     from .field_operators import deformation_gradient as deformation_gradient
     from .field_operators import degree as degree
     from .field_operators import div as div
     from .field_operators import div_outer as div_outer
+    from .field_operators import element_closest_point as element_closest_point
+    from .field_operators import element_coordinates as element_coordinates
     from .field_operators import element_index as element_index
     from .field_operators import element_partition_index as element_partition_index
     from .field_operators import grad as grad
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
     from .field_operators import grad_outer as grad_outer
     from .field_operators import inner as inner
     from .field_operators import jump as jump
+    from .field_operators import lookup as lookup
     from .field_operators import measure as measure
     from .field_operators import measure_ratio as measure_ratio
     from .field_operators import node_count as node_count
@@ -61,6 +68,8 @@ if TYPE_CHECKING:
     from .geometries.cell_geometry import Geometry as Geometry
     from .geometries.grid_geometry import Grid2D as Grid2D
     from .geometries.grid_geometry import Grid3D as Grid3D
+    from .geometries.lookup import OUTSIDE as OUTSIDE
+    from .geometries.lookup import make_free_sample as make_free_sample
     from .geometries.mesh_geometry import Hexmesh as Hexmesh
     from .geometries.mesh_geometry import Quadmesh2D as Quadmesh2D
     from .geometries.mesh_geometry import Quadmesh3D as Quadmesh3D
@@ -103,6 +112,9 @@ if TYPE_CHECKING:
     from .spaces.fields import make_restriction as make_restriction
     from .spaces.fields import make_test as make_test
     from .spaces.fields import make_trial as make_trial
+    from .spaces.function_fields import ImplicitField as ImplicitField
+    from .spaces.function_fields import NonconformingField as NonconformingField
+    from .spaces.point_space import PointBasisSpace as PointBasisSpace
     from .spaces.space_partitions import SpacePartition as SpacePartition
     from .spaces.space_partitions import SpaceRestriction as SpaceRestriction
     from .spaces.space_partitions import make_space_partition as make_space_partition
@@ -113,20 +125,25 @@ if TYPE_CHECKING:
     from .spaces.spaces import make_polynomial_basis_space as make_polynomial_basis_space
     from .spaces.spaces import make_polynomial_space as make_polynomial_space
 
+_OPERATORS = (
+    "D at_node average cells curl deformation_gradient degree div div_outer element_closest_point",
+    "element_coordinates element_index element_partition_index grad grad_average grad_jump",
+    "grad_outer inner jump lookup measure measure_ratio node_count node_index node_inner_weight",
+    "node_inner_weight_gradient node_partition_index normal outer position to_inner_cell",
+    "to_outer_cell",
+)
 _HOMES = {
     "cache": "Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store",
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",
     "field": "field",
-    "field_operators": """D average curl deformation_gradient degree div div_outer element_index
-        element_partition_index grad grad_average grad_jump grad_outer inner jump measure
-        measure_ratio node_count node_index node_inner_weight node_inner_weight_gradient
-        node_partition_index normal outer position to_inner_cell to_outer_cell""",
+    "field_operators": " ".join(_OPERATORS),
     "spaces.dof_mappers": "DofMapper SkewSymmetricTensorMapper SymmetricTensorMapper",
     "spaces.fields": """DiscreteField FieldLike GeometryField UniformField make_discrete_field make_restriction
         make_test make_trial""",
     "geometries.grid_geometry": "Grid2D Grid3D",
+    "geometries.lookup": "OUTSIDE make_free_sample",
     "geometries.partitions": """CellBasedGeometryPartition ExplicitGeometryPartition GeometryPartition
         LinearGeometryPartition""",
     "index_types": """Coords Coords_f64 ElementIndex ElementKind NULL_ELEMENT_INDEX NULL_NODE_INDEX NULL_QP_INDEX
@@ -137,10 +154,13 @@ _HOMES = {
     "linalg": "linalg",
     "geometries.mesh_geometry": "Hexmesh Quadmesh2D Quadmesh3D Tetmesh Trimesh2D Trimesh3D",
     "polynomial": "Polynomial polynomial",
+    "domains.point_quadratures": "ExplicitQuadrature PicQuadrature",
     "domains.quadratures": "NodalQuadrature Quadrature RegularQuadrature",
     "geometries.reference_cells": "Element",
     "geometries.shape_functions": "ElementBasis",
     "spaces.space_partitions": "SpacePartition SpaceRestriction make_space_partition make_space_restriction",
+    "spaces.function_fields": "ImplicitField NonconformingField",
+    "spaces.point_space": "PointBasisSpace",
     "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
         make_polynomial_space""",
     "utils": "utils",

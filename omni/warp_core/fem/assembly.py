@@ -62,7 +62,7 @@ def node_places(of: Nodes, domain: GeometryDomain) -> Places:
     """The integrals of each node among those of elements: node of a cell x element."""
 
     def find() -> Places:
-        nodes = domain.element_nodes(of.cell_nodes).T
+        nodes = of.element_nodes(domain).T
         starts = np.searchsorted(np.sort(nodes.ravel()), np.arange(of.node_count() + 1))
         return Places(*(_device_array(a, domain) for a in (by_node(nodes), starts)))
 
@@ -144,7 +144,7 @@ def _triplet_places(test: Nodes, trial: Nodes, domain: GeometryDomain) -> tuple[
     """Rows and columns of the integrals: element x test node x trial node."""
 
     def find() -> tuple[array, array]:
-        rows, columns = (domain.element_nodes(nodes.cell_nodes) for nodes in (test, trial))
+        rows, columns = (nodes.element_nodes(domain) for nodes in (test, trial))
         shape = len(rows), rows.shape[1], columns.shape[1]
         every = np.broadcast_to(rows[:, :, None], shape), np.broadcast_to(columns[:, None], shape)
         return _device_array(every[0].ravel(), domain), _device_array(every[1].ravel(), domain)

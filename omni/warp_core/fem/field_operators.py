@@ -9,10 +9,11 @@ from __future__ import annotations
 from ..lang.values.struct_operators import StructOperator
 
 __all__ = [
-    *("D", "average", "curl", "deformation_gradient", "degree", "div", "div_outer", "element_index"),
-    *("element_partition_index", "grad", "grad_average", "grad_jump", "grad_outer", "inner", "jump", "measure"),
-    *("measure_ratio", "node_count", "node_index", "node_inner_weight", "node_inner_weight_gradient"),
-    *("node_partition_index", "normal", "outer", "position", "to_inner_cell", "to_outer_cell"),
+    *("D", "at_node", "average", "cells", "curl", "deformation_gradient", "degree", "div", "div_outer"),
+    *("element_closest_point", "element_coordinates", "element_index", "element_partition_index", "grad"),
+    *("grad_average", "grad_jump", "grad_outer", "inner", "jump", "lookup", "measure", "measure_ratio", "node_count"),
+    *("node_index", "node_inner_weight", "node_inner_weight_gradient", "node_partition_index", "normal", "outer"),
+    *("position", "to_inner_cell", "to_outer_cell"),
 ]
 
 grad = StructOperator(
@@ -110,3 +111,39 @@ deformation_gradient = StructOperator(
     "fem.deformation_gradient(domain, s)",
     "The derivative of positions by the coordinates inside of the cell.",
 )
+at_node = StructOperator(
+    "at_node",
+    "fem.at_node(u, s)",
+    """The sample moved to the node of a test or trial field; `fem.at_node(f, s, i)` to the node `i` of its cell.
+
+    Test and trial fields are NaN there: evaluate them at `s`.
+    """,
+)
+lookup = StructOperator(
+    "lookup",
+    "fem.lookup(domain, x)",
+    """The sample at a position: in the cell that has it, or at the nearest position of the geometry.
+
+    It also takes a sample that may be near, `lookup(domain, x, s)`. With an array that has a value for each cell,
+    `lookup(domain, x, array, value)`, only cells with the value count. If there are none, `element_index` is -1, and
+    `element_coords` are `fem.OUTSIDE`. A distance after `x` is taken without effect.
+
+    Meshes need `build_bvh=True`.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def advected(s: fem.Sample, domain: fem.Domain, u: fem.Field, dt: float):
+    ...     return u(fem.lookup(domain, domain(s) - dt * u(s), s))
+    """,
+)
+element_coordinates = StructOperator(
+    "element_coordinates",
+    "fem.element_coordinates(domain, element_index, x)",
+    "The coordinates of a position in a cell; those of a position outside of the cell are beyond it.",
+)
+element_closest_point = StructOperator(
+    "element_closest_point",
+    "fem.element_closest_point(domain, element_index, x)",
+    "The coordinates of the point of a cell that is nearest to a position, and the squared distance to it.",
+)
+cells = StructOperator("cells", "fem.cells(domain)", "The domain or field for samples of cells: it is the same one.")

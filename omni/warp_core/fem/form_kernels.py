@@ -14,7 +14,7 @@ from .. import tid, vec2i, zeros
 from ..arrays.array import array, array3d
 from ..lang.kernel import Kernel, kernel
 from .integrands import Integrand, kept
-from .kernel_records import basis_at, sample_at, with_dofs_of
+from .kernel_records import basis_at, measure_at, points_of, sample_at, with_dofs_of
 
 
 @kept
@@ -22,13 +22,13 @@ def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> 
     """The kernel that integrates over each element."""
 
     @kernel
-    def integrate_elements(domain: Any, points: int, rest: Any, out: array(dtype=Any)):
+    def integrate_elements(domain: Any, rest: Any, out: array(dtype=Any)):
         element = tid()
         total = number(0.0)
-        for q in range(points):
+        for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
             given = (s, domain, 0, 0, *rest)
-            total += number(s.qp_weight * s.measure) * number(integrand(*[given[i] for i in picks]))
+            total += number(s.qp_weight * measure_at(s, domain)) * number(integrand(*[given[i] for i in picks]))
         out[element] = total
 
     return integrate_elements
@@ -39,12 +39,12 @@ def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, com
     """The kernel that integrates over each element for each test function: node x element x component."""
 
     @kernel
-    def integrate_tests(domain: Any, points: int, test: Any, rest: Any, out: array3d(dtype=Any)):
+    def integrate_tests(domain: Any, test: Any, rest: Any, out: array3d(dtype=Any)):
         i, element = tid()
         sums = zeros(components, dtype=number)
-        for q in range(points):
+        for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
-            weight = number(s.qp_weight * s.measure)
+            weight = number(s.qp_weight * measure_at(s, domain))
             for c in range(components):
                 v = basis_at(test, s, i, c)
                 given = (with_dofs_of(s, vec2i(i, c), vec2i()), domain, v, 0, *rest)
@@ -71,14 +71,12 @@ def matrix_kernel(
     """
 
     @kernel
-    def integrate_pairs(
-        domain: Any, points: int, tests: int, test: Any, trial: Any, rest: Any, out: array3d(dtype=Any)
-    ):
+    def integrate_pairs(domain: Any, tests: int, test: Any, trial: Any, rest: Any, out: array3d(dtype=Any)):
         i, element = tid()
         sums = zeros(trials * rows * columns, dtype=number)
-        for q in range(points):
+        for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
-            weight = number(s.qp_weight * s.measure)
+            weight = number(s.qp_weight * measure_at(s, domain))
             for r in range(rows):
                 v = basis_at(test, s, i, r)
                 for j in range(trials):

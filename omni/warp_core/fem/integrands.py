@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from ..front import content_hash
 from ..lang.errors import CompileError
-from ..lang.kernel import Function, Kernel
+from ..lang.kernel import Function, Kernel, on_redefinition
 from ..lang.types import Type
 from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
 from .domains.domains import GeometryDomain
-from .kernel_records import DOMAIN, FIELD, SAMPLE, record
+from .kernel_records import DOMAIN, FIELD, SAMPLE, arguments_record
 from .spaces.fields import BasisField, FieldLike, GeometryField, TestField, TrialField
 
 __all__ = ["Domain", "Field", "Integrand", "Sample", "Sample_f64", "integrand"]
@@ -53,6 +55,12 @@ class Domain:
     __wc_type__ = DOMAIN
 
 
+# Operators that lead to samples elsewhere.
+_MAKING_SAMPLES = frozenset(("at_node", "element_closest_point", "element_coordinates", "lookup", "make_free_sample"))
+_leaving: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+on_redefinition.append(_leaving.clear)
+
+
 class Integrand(Function):
     """A function that `integrate` and `interpolate` evaluate, and that integrands call: see `integrand`."""
 
@@ -60,6 +68,13 @@ class Integrand(Function):
     def kernels(self) -> dict[Any, Any]:
         """Its kernels, by what they depend on."""
         return {}
+
+    @property
+    def leaves_samples(self) -> bool:
+        """True if it may evaluate fields at samples that it makes or looks up."""
+        if self not in _leaving:
+            _leaving[self] = content_hash.used_names(self).mention(_MAKING_SAMPLES)
+        return _leaving[self]
 
 
 def kept(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,11 +219,36 @@ class Arguments:
             raise ValueError(f"{self._subject}: its fields belong to several geometries; interpolate them to one first")
         return next(iter(found.values()), None)
 
+    def places(self, points: Any) -> Any:
+        """The points of a quadrature in cells, where records have tables; None if fields are evaluated anywhere."""
+        if not self.integrand.leaves_samples:
+            return points.cell_points
+        if self.test is not None and points.domain.has_others:
+            raise ValueError(
+                f"{self._subject}: it makes samples, so it cannot have test fields on sides between two cells: "
+                "integrate it over fem.BoundarySides(geometry), or over cells"
+            )
+        return None
+
+    def elements_of(self, points: Any) -> Any:
+        """The quadrature whose elements are those of the test and the trial field: its points, if these have nodes
+        there. Raises ValueError if a field is known at the points of another quadrature alone.
+        """
+        for name, field in self.fields.items():
+            own = field.quadrature
+            if own is not None and own is not points:
+                raise ValueError(
+                    f"{self._subject}: field `{name}` is known at the points of a quadrature; write quadrature= with "
+                    "the one that its space was made of"
+                )
+        bases = [f.space.basis for f in (self.test, self.trial) if f is not None]
+        return points.by_points if any(b.quadrature is not None for b in bases) else points
+
     def record(self, points: Any) -> Any:
         """The fields that have values, at points of cells, and other values, in one record."""
         fields = [f.record(points) for f in self.given.values()]
         types = (*(type(f).__wc_type__ for f in fields), *self._value_types.values())
-        made = _arguments_record(types)(*fields)
+        made = arguments_record(types)(*fields)
         for i, name in enumerate(self._value_types, len(fields)):
             try:
                 setattr(made, f"argument{i}", self.values[name])
@@ -216,8 +256,3 @@ class Arguments:
                 reason = str(why).partition(": ")[2]
                 raise type(why)(f"{self._subject}: parameter `{name}`: {reason}") from None
         return made
-
-
-@cache
-def _arguments_record(types: tuple[Type, ...]) -> Any:
-    return record("Arguments", {f"argument{i}": t for i, t in enumerate(types)})

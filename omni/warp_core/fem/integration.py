@@ -85,7 +85,7 @@ def integrate(
         raise ValueError(f"assembly={assembly!r}: expected one of {', '.join(map(repr, _ASSEMBLIES))}")
     if given.trial is not None and given.test is None:
         raise ValueError(f"integrand `{integrand.name}`: a form with a trial field needs a test field, too")
-    points = _quadrature(given, domain, quadrature, assembly)
+    points = given.elements_of(_quadrature(given, domain, quadrature, assembly))
     number = python_type(wc_type(accumulate_dtype))
     if given.test is None:
         return _number(given, points, number, output, add)
@@ -157,7 +157,8 @@ def _regular(domain: GeometryDomain, order: int) -> RegularQuadrature:
 def _number(given: Arguments, points: Quadrature, number: Any, output: Any, add: bool) -> Any:
     """The integral of a form without test field."""
     domain, where = points.domain, points.domain.geometry.device
-    inputs = [points.record(), len(points.weights), given.record(points.cell_points)]
+    inner = given.places(points)
+    inputs = [points.record(inner is None), given.record(inner)]
     sums = empty(domain.element_count(), dtype=number, device=where, requires_grad=_have_gradients(inputs))
     kernel = scalar_kernel(given.integrand, given.picks, number)
     given.run(kernel, sums.size, inputs, [sums], _WANTED)
@@ -186,9 +187,9 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     """The integrals over each element: node x element x component."""
     space, domain = given.test.space, points.domain
     where, rows = domain.geometry.device, space.component_count
-    shape = (domain.node_count(space.basis.shape.count), domain.element_count(), rows)
-    inner = points.cell_points
-    inputs = [points.record(), len(points.weights), space.record(inner, domain.is_sides), given.record(inner)]
+    inner = given.places(points)
+    shape = (domain.node_count(space.basis.nodes_per_element), domain.element_count(), rows)
+    inputs = [points.record(inner is None), space.record(inner, domain.is_sides), given.record(inner)]
     out = empty(shape, dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = vector_kernel(given.integrand, given.picks, number, rows)
     given.run(kernel, shape[:2], inputs, [out], _WANTED)
@@ -198,13 +199,13 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
 def _matrix(given: Arguments, points: Quadrature, number: Any, out_type: Any) -> array:
     """The integrals over each element: a block for each element, test node and trial node."""
     test, trial, domain = given.test.space, given.trial.space, points.domain
-    nodes = [domain.node_count(space.basis.shape.count) for space in (test, trial)]
+    nodes = [domain.node_count(space.basis.nodes_per_element) for space in (test, trial)]
     block = test.component_count, trial.component_count
     count = nodes[0] * nodes[1] * domain.element_count()
     where = domain.geometry.device
-    inner = points.cell_points
+    inner = given.places(points)
     spaces = [space.record(inner, domain.is_sides) for space in (test, trial)]
-    inputs = [points.record(), len(points.weights), nodes[0], *spaces, given.record(inner)]
+    inputs = [points.record(inner is None), nodes[0], *spaces, given.record(inner)]
     out = empty((count, *block), dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
     kernel = matrix_kernel(given.integrand, given.picks, number, *block, nodes[1])
     given.run(kernel, (nodes[0], domain.element_count()), inputs, [out], _WANTED)

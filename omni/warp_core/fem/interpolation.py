@@ -20,7 +20,7 @@ from .domains.domains import GeometryDomain
 from .domains.quadratures import NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
-from .kernel_records import sample_at
+from .kernel_records import measure_at, sample_at, sample_of_thread
 from .spaces.dof_mappers import DofMapper
 from .spaces.fields import DiscreteField, FieldLike, FieldRestriction
 from .spaces.spaces import BasisSpace
@@ -129,18 +129,19 @@ def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> K
     if not keeps:
 
         @kernel
-        def evaluate_points(domain: Any, points: int, rest: Any):
-            element, q = tid()
-            given = (sample_at(domain, element, q), domain, 0, 0, *rest)
+        def evaluate_points(domain: Any, rest: Any):
+            i, j = tid()
+            given = (sample_of_thread(domain, i, j), domain, 0, 0, *rest)
             integrand(*[given[i] for i in picks])
 
         return evaluate_points
 
     @kernel
-    def store_points(domain: Any, points: int, rest: Any, dest: array1d(dtype=Any)):
-        element, q = tid()
-        given = (sample_at(domain, element, q), domain, 0, 0, *rest)
-        dest[element * points + q] = integrand(*[given[i] for i in picks])
+    def store_points(domain: Any, rest: Any, dest: array1d(dtype=Any)):
+        i, j = tid()
+        s = sample_of_thread(domain, i, j)
+        given = (s, domain, 0, 0, *rest)
+        dest[s.qp_index] = integrand(*[given[i] for i in picks])
 
     return store_points
 
@@ -153,15 +154,20 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
     if isinstance(where, GeometryDomain):
         middle = where.reference_element.vertices.mean(axis=0, keepdims=True)
         where = Quadrature(where, middle, np.ones(1))
+    given.elements_of(where)
     if isinstance(dest, DiscreteField):
-        raise ValueError(f"integrand `{name}`: a field has values at nodes; leave out the quadrature, or give an array")
+        if dest.space.basis.quadrature is not where:
+            raise ValueError(
+                f"integrand `{name}`: a field has values at nodes; leave out the quadrature, or give an array"
+            )
+        dest = dest.dof_values
     count = where.total_point_count()
     if dest is not None and dest.shape != (count,):
         raise ValueError(f"integrand `{name}`: dest: expected {count} elements, one for each point, got {dest.shape}")
-    inputs = [where.record(), len(where.weights), given.record(where.cell_points)]
-    shape = where.domain.element_count(), len(where.weights)
+    inner = given.places(where)
+    inputs = [where.record(inner is None), given.record(inner)]
     found = point_kernel(given.integrand, given.picks, dest is not None)
-    given.run(found, shape, inputs, [] if dest is None else [dest], _WANTED)
+    given.run(found, where.launch_shape, inputs, [] if dest is None else [dest], _WANTED)
 
 
 # -- at nodes -------------------------------------------------------------------------------------------------------
@@ -190,7 +196,7 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str, ma
         s = sample_at(domain, order[start] - point * elements, point)
         given = (s, domain, 0, 0, *rest)
         found = integrand(*[given[i] for i in picks])
-        weight = s.measure
+        weight = measure_at(s, domain)
         if is_weighted:
             found = weight * found
         if not is_first:
@@ -204,8 +210,8 @@ def node_kernel(integrand: Integrand, picks: tuple[int, ...], reduction: str, ma
                 elif is_min:
                     found = min(found, other)
                 elif is_weighted:
-                    found += s.measure * other
-                    weight += s.measure
+                    found += measure_at(s, domain) * other
+                    weight += measure_at(s, domain)
                 else:
                     found += other
         if is_weighted:
@@ -224,9 +230,14 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     """Evaluate at the nodes of a field that are in a domain."""
     if domain.geometry is not dest.geometry:
         raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
+    if dest.space.basis.quadrature is not None:
+        _at_points(given, dest, dest.space.basis.quadrature)
+        return
     points, nodes, places = _node_samples(dest, domain)
+    given.elements_of(points)
     found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
-    inputs = [points.record(), nodes, *places, domain.element_count(), given.record(points.cell_points)]
+    inner = given.places(points)
+    inputs = [points.record(inner is None), nodes, *places, domain.element_count(), given.record(inner)]
     given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
 
 
@@ -250,5 +261,5 @@ def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrat
     count = len(points.points)
     if not domain.is_sides:
         return np.arange(count)[:, None]
-    distances = np.abs(points.cell_points[:, None] - basis.shape.nodes[None]).sum(axis=2)
+    distances = np.abs(domain.cell_points(points.points)[:, None] - basis.shape.nodes[None]).sum(axis=2)
     return distances.argmin(axis=1).reshape(-1, count)[domain.element_facets].T

@@ -7,12 +7,9 @@ _INSTEAD = {
     "take a sample of fem.Sides(geometry), and fem.to_inner_cell(domain, s) in place of a sample in a cell": """
         to_cell_side""",
     "interpolate at the points of a fem.Quadrature, which belong to known elements": """
-        lookup partition_lookup element_closest_point element_coordinates make_free_sample OUTSIDE
-        PicQuadrature ExplicitQuadrature PointBasisSpace""",
+        partition_lookup""",
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
-        at_node cells environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
-    "pass a function's values as `values`, or interpolate it to fem.make_polynomial_space(...).make_field()": """
-        ImplicitField NonconformingField""",
+        environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
         ShapeBasisSpace ShapeFunction SpaceTopology make_contravariant_function_space make_covariant_function_space
         make_element_based_space_topology make_element_shape_function space""",

@@ -39,6 +39,7 @@ _OUTER = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_FRO
 _STATIC = "static"  # the name of what `wp.static` gives
 _UNKNOWN_STATIC = "unknown static"  # begins the part of an expression that cannot be computed here
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
+_BUILTIN = re.compile(r"^\S+ = (builtin|operator) ")
 _FUNCTION = re.compile(r" = function \w+$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -86,7 +87,7 @@ def definitions(kernel: Definition) -> list[Definition]:
 
 
 class UsedNames(NamedTuple):
-    """The names that a kernel and the functions that it may call use, with those of builtins that names stand for.
+    """The names that a kernel and the functions that it may call use, with those of builtins and struct operators.
 
     `has_unknown`: a function may come from a `wp.static` expression that cannot be computed here.
     """
@@ -102,7 +103,7 @@ class UsedNames(NamedTuple):
 def used_names(kernel: Definition) -> UsedNames:
     writer = _written(kernel)
     named = {name for d in writer.definitions for name in names_of(d.func.__code__)}
-    named.update(line.partition(" = builtin ")[2] for line in writer.parts)
+    named.update(_BUILTIN.sub("", line) for line in writer.parts if _BUILTIN.match(line))
     return UsedNames(frozenset(named), any(line.startswith(_UNKNOWN_STATIC) for line in writer.parts))
 
 

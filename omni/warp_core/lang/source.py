@@ -104,8 +104,10 @@ class Source:
         start = self.first_line - 1
         if start >= len(self._lines):
             return []
-        indent = _indent(self._lines[start])
-        end = min(_last_line(self._code), len(self._lines))
+        indent, last = _indent(self._lines[start]), _last_line(self._code)
+        if last == self.first_line:  # a docstring alone has no code that tells where the definition ends
+            return inspect.getblock(self._lines[start:])
+        end = min(last, len(self._lines))
         while end < len(self._lines):
             line = self._lines[end]
             if line.strip() and _indent(line) <= indent:

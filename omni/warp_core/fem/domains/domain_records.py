@@ -1,7 +1,8 @@
 """Records of domains in kernels: from an element and a point of it to the sample there.
 
-A side is sampled in its first cell: the row of tables is that of the point on the side of the cell that it is. Start
-with `sample_in_cell`.
+A side is sampled in its first cell: the row of tables is that of the point on the side of the cell that it is. Where
+points are the same in all elements and the integrand stays at them, samples are rows of tables. Otherwise they are
+free: a domain then looks up positions, too. Start with `cells_record`.
 """
 
 # Annotations are values here: the types of kernels.
@@ -16,74 +17,78 @@ from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
+from ..geometries.lookup import LOOKUPS
 from ..index_types import NULL_QP_INDEX
 from ..kernel_records import (
+    FREE_IN_ONE_CELL,
     SAMPLE,
+    coords_at,
+    free_sample_record,
     in_other_cell,
+    inverse_of,
+    inverse_of_surface,
     jacobian_at,
+    measure_at,
     on_side,
+    one_at_points,
     position_at,
     record,
+    row_at,
     sample_record,
     scalar_class,
     side_sample_record,
     vector_type,
 )
+from .point_records import coords_of, number_of, weight_of
 
 
 @func
 def position_of(domain: Any, s: SAMPLE):
     """The position of a sample."""
-    return position_at(domain.geometry, s.cell, s.row, domain.cell_coords[s.row])
+    return position_at(domain.geometry, s.cell, s.place, coords_at(s, domain))
 
 
 @func
 def jacobian_of(domain: Any, s: SAMPLE):
     """The derivative of positions by coordinates of the cell."""
-    return jacobian_at(domain.geometry, s.cell, s.row)
+    return jacobian_at(domain.geometry, s.cell, s.place)
 
 
 @func
 def measure_of(domain: Any, s: SAMPLE):
     """The size that weights are parts of."""
-    return s.measure
+    return measure_at(s, domain)
+
+
+@func
+def measure_of_side(domain: Any, s: SAMPLE):
+    """The size of a side, NaN for a sample that is on no side."""
+    return measure_at(s, domain) * one_at_points(s)
+
+
+@func
+def domain_itself(domain: Any):
+    """The domain of the cells of samples: samples of sides are samples of their cells, too."""
+    return domain
 
 
 @func
 def normal_of_surface(domain: Any, s: SAMPLE):
     """The normal of a surface in space."""
-    j = jacobian_at(domain.geometry, s.cell, s.row)
+    j = jacobian_at(domain.geometry, s.cell, s.place)
     return normalize(cross(transpose(j)[0], transpose(j)[1]))
 
 
 @func
 def normal_of_side(domain: Any, s: SAMPLE):
-    """The outward normal of a side."""
-    return normalize(transpose(s.inverse) * domain.normals[on_side(s, s.row)])
+    """The outward normal of a side, NaN for a sample that is on no side."""
+    return normalize(transpose(inverse_of(s, domain)) * domain.normals[on_side(s, row_at(s))]) * one_at_points(s)
 
 
 @func
 def no_ratio(domain: Any, s: SAMPLE):
     """The size of a cell by its own size."""
-    return type(s.measure)(1.0)
-
-
-@func
-def index_of_element(domain: Any, element: int):
-    """The number in the geometry of an element of the domain."""
-    index = element
-    if domain.elements.shape[0] > 0:
-        index = domain.elements[element]
-    return index
-
-
-@func
-def place_of_cell(domain: Any, cell: int):
-    """The number of a cell in the part of the geometry that the domain is of."""
-    place = cell
-    if domain.places.shape[0] > 0:
-        place = domain.places[cell]
-    return place
+    return type(s.qp_weight)(1.0)
 
 
 @func
@@ -96,13 +101,6 @@ def cell_of(domain: Any, s: SAMPLE):
 def inverse_of_square(j: Any):
     """The inverse of a derivative."""
     return inverse(j)
-
-
-@func
-def inverse_of_surface(j: Any):
-    """The inverse of the derivative of a surface: of vectors in it."""
-    t = transpose(j)
-    return inverse(t * j) * t
 
 
 @func
@@ -129,68 +127,179 @@ def area_of_face(j: Any, first: Any, last: Any):
     return length(cross(j * first, j * last))
 
 
-def _common(geometry: Any, scalar: Scalar) -> dict[str, Any]:
-    coords = array(dtype=vector_type(3, scalar))
+@func
+def size_of_cell(domain: Any, cell: int, place: Any, row: int):
+    """How much larger a cell is than its reference cell."""
+    return size_of_square(jacobian_at(domain.geometry, cell, place))
+
+
+@func
+def size_of_cell_in_surface(domain: Any, cell: int, place: Any, row: int):
+    """How much larger a cell in a surface is than its reference cell."""
+    return size_of_surface(jacobian_at(domain.geometry, cell, place))
+
+
+@func
+def length_of_side(domain: Any, cell: int, place: Any, row: int):
+    """How much longer an edge is than that of the reference cell."""
+    axis = domain.first_axes[row]
+    return length_of_edge(jacobian_at(domain.geometry, cell, place), axis, axis)
+
+
+@func
+def area_of_side(domain: Any, cell: int, place: Any, row: int):
+    """How much larger a face is than that of the reference cell."""
+    return area_of_face(jacobian_at(domain.geometry, cell, place), domain.first_axes[row], domain.last_axes[row])
+
+
+@func
+def element_of(domain: Any, element: int):
+    """The number in the geometry of an element of the domain."""
+    index = element
+    if domain.elements.shape[0] > 0:
+        index = domain.elements[element]
+    return index
+
+
+@func
+def place_of_cell(domain: Any, cell: int):
+    """The number of a cell in the part of the geometry that the domain is of."""
+    place = cell
+    if domain.places.shape[0] > 0:
+        place = domain.places[cell]
+    return place
+
+
+def _common(geometry: Any, points: Any, scalar: Scalar) -> dict[str, Any]:
     return {
         "geometry": geometry,
         "elements": array(dtype=int32),  # numbers of elements in the geometry; empty: all of them
         "places": array(dtype=int32),  # of cells of the geometry in its part; empty: all of them
-        "coords": coords,  # of points in elements
-        "cell_coords": coords,  # of points in cells: facet x point
-        "weights": array(dtype=scalar_class(scalar)),
+        "points": points,
+        "cell_coords": array(dtype=vector_type(3, scalar)),  # of points in cells, the same in all: facet x point
         "volume": scalar_class(scalar),  # of the reference cell of elements
     }
 
 
 _SUPPLIES = {
     CALL: position_of,
-    "element_index": index_of_element,
+    "element_index": element_of,
     "element_partition_index": place_of_cell,
     "position": position_of,
     "deformation_gradient": jacobian_of,
     "measure": measure_of,
+    "cells": domain_itself,
 }
 
 
+def _supplies(points: Any, sample: Any, size: Any, is_free: bool) -> dict[str, Any]:
+    """What a domain supplies, with the function that samples it."""
+    own = {"sample": sample, "size": size, "points_of": points.points_of_domain}
+    return _SUPPLIES | own | {"sample_of_thread": points.sample_of_thread} | (LOOKUPS if is_free else {})
+
+
+_FREE = "_free"  # ends the names of records whose samples are free
+
+
 @cache
-def cells_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """What kernels need to sample cells of a geometry, whose record is of the class `geometry`."""
-    made = sample_record(scalar, cell_dimension, dimension)
+def cells_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int, dimension: int, is_free: bool) -> Any:
+    """What kernels need to sample cells of a geometry, whose record is of the class `geometry`, at points whose record
+    is of the class `points`.
+    """
+    made, anywhere = sample_record(scalar, cell_dimension, dimension), free_sample_record(scalar)
     is_surface = cell_dimension < dimension
-    inverse_of = inverse_of_surface if is_surface else inverse_of_square
+    inverse_at = inverse_of_surface if is_surface else inverse_of_square
     size_of = size_of_surface if is_surface else size_of_square
 
     @func
     def sample(domain: Any, element: int, point: int):
-        index = index_of_element(domain, element)
+        index = element_of(domain, element)
         j = jacobian_at(domain.geometry, index, point)
-        number = element * domain.weights.shape[0] + point
         return made(
-            *(index, domain.coords[point], number, domain.weights[point], vec2i(), vec2i()),
-            *(index, point, domain.volume * size_of(j), inverse_of(j)),
+            *(index, coords_of(domain.points, element, point), number_of(domain.points, element, point)),
+            *(weight_of(domain.points, element, point), vec2i(), vec2i()),
+            *(index, point, domain.volume * size_of(j), inverse_at(j)),
         )
 
-    supplies, refuses = _SUPPLIES | {"sample": sample, "measure_ratio": no_ratio}, {}
-    supplies |= {"to_inner_cell": cell_of, "to_outer_cell": cell_of}
+    @func
+    def free_sample(domain: Any, element: int, point: int):
+        index, coords = element_of(domain, element), coords_of(domain.points, element, point)
+        return anywhere(
+            *(index, coords, number_of(domain.points, element, point)),
+            *(weight_of(domain.points, element, point), vec2i(), vec2i(), index, coords, point),
+        )
+
+    size = size_of_cell_in_surface if is_surface else size_of_cell
+    supplies, refuses = _supplies(points, free_sample if is_free else sample, size, is_free), {}
+    supplies |= {"measure_ratio": no_ratio, "to_inner_cell": cell_of, "to_outer_cell": cell_of}
     if is_surface:
         supplies["normal"] = normal_of_surface
     else:
         refuses["normal"] = "cells have no normal: integrate over fem.BoundarySides(geometry), or over a surface"
-    name = f"CellsOf{geometry.__name__}"
-    return record(name, _common(geometry, scalar), supplies, refuses)
+    name = f"CellsOf{geometry.__name__}" + _FREE * is_free
+    return record(name, _common(geometry, points, scalar), supplies, refuses)
 
 
 @cache
-def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """What kernels need to sample sides of a geometry, whose record is of the class `geometry`."""
+def sides_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int, dimension: int, is_free: bool) -> Any:
+    """What kernels need to sample sides of a geometry, whose record is of the class `geometry`, at points whose record
+    is of the class `points`.
+    """
     made, in_cell = (r(scalar, cell_dimension, dimension) for r in (side_sample_record, sample_record))
-    inverse_of = inverse_of_surface if cell_dimension < dimension else inverse_of_square
+    inverse_at = inverse_of_surface if cell_dimension < dimension else inverse_of_square
     size_of = area_of_face if cell_dimension == 3 else length_of_edge
+    anywhere = free_sample_record(scalar)
+
+    @func
+    def sample(domain: Any, element: int, point: int):
+        cell, other_cell = domain.cells[element], domain.other_cells[element]
+        count, weight = domain.points.weights.shape[0], weight_of(domain.points, element, point)
+        row, other_row = domain.ways[element] * count + point, domain.other_ways[element] * count + point
+        j, other_j = jacobian_at(domain.geometry, cell, row), jacobian_at(domain.geometry, other_cell, other_row)
+        number = number_of(domain.points, element, point)
+        size = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
+        other = in_cell(
+            *(other_cell, domain.cell_coords[other_row], number, weight, vec2i(), vec2i()),
+            *(other_cell, other_row, size, inverse_at(other_j)),
+        )
+        return made(
+            *(element_of(domain, element), coords_of(domain.points, element, point), number, weight, vec2i(), vec2i()),
+            *(cell, row, size, inverse_at(j), other),
+        )
+
+    @func
+    def free_sample(domain: Any, element: int, point: int):
+        row = domain.ways[element] * domain.points.weights.shape[0] + point
+        return anywhere(
+            *(element_of(domain, element), coords_of(domain.points, element, point)),
+            *(number_of(domain.points, element, point), weight_of(domain.points, element, point)),
+            *(vec2i(), vec2i(), domain.cells[element], domain.cell_coords[row], row),
+        )
+
+    axes = array(dtype=vector_type(cell_dimension, scalar))
+    tables = dict.fromkeys(("cells", "ways", "other_cells", "other_ways"), array(dtype=int32))  # of each element
+    tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
+    tables["cell_volume"] = scalar_class(scalar)  # of the reference cell
+    size = area_of_side if cell_dimension == 3 else length_of_side
+    supplies = _supplies(points, free_sample if is_free else sample, size, is_free)
+    supplies |= {"normal": normal_of_side, "measure": measure_of_side}
+    both, refuses = _both_cells(scalar, cell_dimension, dimension), {}
+    if is_free:
+        refuses = dict.fromkeys(both, FREE_IN_ONE_CELL)
+    else:
+        supplies |= both
+    name = f"SidesOf{geometry.__name__}" + _FREE * is_free
+    return record(name, _common(geometry, points, scalar) | tables, supplies, refuses)
+
+
+def _both_cells(scalar: Scalar, cell_dimension: int, dimension: int) -> dict[str, Any]:
+    """What sides supply that is of both cells of a side."""
+    in_cell = sample_record(scalar, cell_dimension, dimension)
     size_of_cell = size_of_surface if cell_dimension < dimension else size_of_square
 
     @func
     def cell_measure(domain: Any, s: Any):
-        return domain.cell_volume * size_of_cell(jacobian_at(domain.geometry, s.cell, s.row))
+        return domain.cell_volume * size_of_cell(jacobian_at(domain.geometry, s.cell, s.place))
 
     @func
     def ratio(domain: Any, s: SAMPLE):
@@ -198,10 +307,10 @@ def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
 
     @func
     def in_a_cell(domain: Any, s: Any):
-        coords, measure = domain.cell_coords[s.row], cell_measure(domain, s)
+        coords, measure = domain.cell_coords[s.place], cell_measure(domain, s)
         return in_cell(
             *(s.cell, coords, NULL_QP_INDEX, type(measure)(0.0), s.test_dof, s.trial_dof),
-            *(s.cell, s.row, measure, s.inverse),
+            *(s.cell, s.place, measure, s.inverse),
         )
 
     @func
@@ -212,27 +321,4 @@ def sides_record(geometry: Any, scalar: Scalar, cell_dimension: int, dimension: 
     def outer_cell(domain: Any, s: SAMPLE):
         return in_a_cell(domain, in_other_cell(s))
 
-    @func
-    def sample(domain: Any, element: int, point: int):
-        index, cell, other_cell = index_of_element(domain, element), domain.cells[element], domain.other_cells[element]
-        count, weight = domain.weights.shape[0], domain.weights[point]
-        row, other_row = domain.ways[element] * count + point, domain.other_ways[element] * count + point
-        j, other_j = jacobian_at(domain.geometry, cell, row), jacobian_at(domain.geometry, other_cell, other_row)
-        number = element * count + point
-        size = domain.volume * size_of(j, domain.first_axes[row], domain.last_axes[row])
-        other = in_cell(
-            *(other_cell, domain.cell_coords[other_row], number, weight, vec2i(), vec2i()),
-            *(other_cell, other_row, size, inverse_of(other_j)),
-        )
-        return made(
-            *(index, domain.coords[point], number, weight, vec2i(), vec2i()),
-            *(cell, row, size, inverse_of(j), other),
-        )
-
-    axes = array(dtype=vector_type(cell_dimension, scalar))
-    tables = dict.fromkeys(("cells", "ways", "other_cells", "other_ways"), array(dtype=int32))  # of each element
-    tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
-    tables["cell_volume"] = scalar_class(scalar)  # of the reference cell
-    supplies = _SUPPLIES | {"sample": sample, "normal": normal_of_side, "measure_ratio": ratio}
-    supplies |= {"to_inner_cell": inner_cell, "to_outer_cell": outer_cell}
-    return record(f"SidesOf{geometry.__name__}", _common(geometry, scalar) | tables, supplies)
+    return {"measure_ratio": ratio, "to_inner_cell": inner_cell, "to_outer_cell": outer_cell}

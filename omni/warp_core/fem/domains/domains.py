@@ -21,6 +21,7 @@ from ..geometries.reference_cells import Element, reference_cell
 from ..index_types import ElementKind
 from ..kernel_records import vector_type
 from .domain_records import cells_record, sides_record
+from .point_records import same_points_record
 
 __all__ = ["BoundarySides", "Cells", "FrontierSides", "GeometryDomain", "Sides", "Subdomain"]
 
@@ -37,6 +38,7 @@ class GeometryDomain:
     """
 
     is_sides = False
+    has_others = False  # whether some elements are between two cells
 
     def __init__(self, geometry: Geometry | GeometryPartition):
         if isinstance(geometry, Geometry):
@@ -121,30 +123,49 @@ class GeometryDomain:
         """Points of elements as points of cells: for each way to lie in a cell, all points."""
         return points
 
-    def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
-        """What kernels need of the domain to sample it at points of each element."""
-        common = self._common(points, weights)
-        return self._kind(cells_record, common)(**common)
+    def record(self, points: np.ndarray, weights: np.ndarray, is_free: bool = False) -> Any:
+        """What kernels need of the domain to sample it at the same points of each element. Samples of free records are
+        not bound to these points.
+        """
+        made, inner = self._points(points, weights), self.cell_points(points)
+        return self._record(made, inner, is_free)
 
-    def _kind(self, factory: Callable[..., Any], common: dict[str, Any]) -> Any:
+    def record_of_points(self, points: Any) -> Any:
+        """What kernels need of the domain to sample it at other points in each element."""
+        return self._record(points, np.zeros((0, self.dimension)), True)
+
+    def _record(self, points: Any, inner: np.ndarray, is_free: bool) -> Any:
+        common = self._common(points, inner, is_free)
+        return self._kind(cells_record, common, is_free)(**common)
+
+    def _points(self, points: np.ndarray, weights: np.ndarray) -> Any:
+        g = self.geometry
+        return same_points_record(g.scalar)(
+            array(_padded(points), dtype=vector_type(3, g.scalar), device=g.device),
+            array(weights, dtype=g.scalar_type, device=g.device),
+        )
+
+    def _kind(self, factory: Callable[..., Any], common: dict[str, Any], is_free: bool) -> Any:
         """The class of records of the domain."""
-        g, of_geometry = self.geometry, type(common["geometry"])
-        return factory(of_geometry, g.scalar, g.cell_dimension, g.dimension)
+        g, classes = self.geometry, (type(common["geometry"]), type(common["points"]))
+        return factory(*classes, g.scalar, g.cell_dimension, g.dimension, is_free)
 
-    def _common(self, points: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+    def _common(self, points: Any, inner: np.ndarray, is_free: bool) -> dict[str, Any]:
         """The fields that records of all domains have."""
-        g, inner = self.geometry, self.cell_points(points)
-        coords = [np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in (points, inner)]
-        kind, where = vector_type(3, g.scalar), g.device
+        g = self.geometry
         return {
-            "geometry": g.record(inner),
+            "geometry": g.record(None if is_free else inner),
             "elements": self.kernel_elements,
             "places": self.geometry_partition.cell_places,
-            "coords": array(coords[0], dtype=kind, device=where),
-            "cell_coords": array(coords[1], dtype=kind, device=where),
-            "weights": array(weights, dtype=g.scalar_type, device=where),
+            "points": points,
+            "cell_coords": array(_padded(inner), dtype=vector_type(3, g.scalar), device=g.device),
             "volume": self.reference_element.volume,
         }
+
+
+def _padded(points: np.ndarray) -> np.ndarray:
+    """Points with three coordinates."""
+    return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
 
 
 class Cells(GeometryDomain):
@@ -193,7 +214,7 @@ class Sides(GeometryDomain):
         return table if self.element_indices is None else table[self.element_indices]
 
     @cached_property
-    def has_others(self) -> bool:
+    def has_others(self) -> bool:  # type: ignore[override]
         """True if some of the elements are between two cells."""
         return bool((self._of_elements(self.geometry.sides.others) >= 0).any())
 
@@ -222,6 +243,11 @@ class Sides(GeometryDomain):
         tables = self.element_cells, self.element_facets, *self._other_tables
         return {n: array(t, dtype=int32, device=self.geometry.device) for n, t in zip(names, tables)}
 
+    @cached_property
+    def _way_count(self) -> int:
+        """In how many ways sides lie in their cells, or in other cells."""
+        return len(self.geometry.cell.facets) + (len(self.geometry.other_ways[0]) if self.has_others else 0)
+
     def cell_points(self, points: np.ndarray) -> np.ndarray:
         """Points of sides as points of cells: for each side of a cell, then for each way to lie in another cell."""
         cell = self.geometry.cell
@@ -231,15 +257,16 @@ class Sides(GeometryDomain):
             ways += [(way[0], way[1:] - way[0]) for way in ends]
         return np.concatenate([origin + points @ tangents for origin, tangents in ways])
 
-    def record(self, points: np.ndarray, weights: np.ndarray) -> Any:
-        """What kernels need of the sides."""
-        g, common = self.geometry, self._common(points, weights)
+    def _record(self, points: Any, inner: np.ndarray, is_free: bool) -> Any:
+        g, common = self.geometry, self._common(points, inner, is_free)
         kind_of_axis, facets = vector_type(g.cell_dimension, g.scalar), g.cell.facets
         columns = zip(*((f.tangents[0], f.tangents[-1], f.normal) for f in facets))
-        tables = [np.repeat(np.array(column), len(points), axis=0) for column in columns]
+        count = len(inner) // self._way_count
+        tables = [np.repeat(np.array(column), count, axis=0) for column in columns]
         made = [array(t, dtype=kind_of_axis, device=g.device) for t in tables]
         axes = {"first_axes": made[0], "last_axes": made[1], "normals": made[2]}
-        return self._kind(sides_record, common)(**common, **self._kernel_tables, **axes, cell_volume=g.cell.volume)
+        kind = self._kind(sides_record, common, is_free)
+        return kind(**common, **self._kernel_tables, **axes, cell_volume=g.cell.volume)
 
 
 class BoundarySides(Sides):

@@ -25,7 +25,7 @@ class Quadrature:
 
     def __init__(self, domain: GeometryDomain, points: np.ndarray, weights: np.ndarray):
         self.domain, self.points, self.weights = domain, points, weights
-        self._record: Any = None
+        self._records: dict[Any, Any] = {}
 
     @property
     def name(self) -> str:
@@ -41,15 +41,23 @@ class Quadrature:
         return len(self.points)
 
     @property
-    def cell_points(self) -> np.ndarray:
-        """The points as points of cells, for each way in which an element lies in its cell."""
+    def cell_points(self) -> np.ndarray | None:
+        """The points as points of cells, for each way in which an element lies in its cell; None if each element has
+        its own.
+        """
         return self.domain.cell_points(self.points)
 
-    def record(self) -> Any:
-        """What kernels need to sample the domain at the points."""
-        if self._record is None:
-            self._record = self.domain.record(self.points, self.weights)
-        return self._record
+    @property
+    def launch_shape(self) -> tuple[int, int]:
+        """The threads of a launch that evaluates each point."""
+        return self.domain.element_count(), len(self.points)
+
+    def record(self, is_free: bool = False) -> Any:
+        """What kernels need to sample the domain at the points, or anywhere."""
+        key = is_free, self.domain.geometry.tree
+        if key not in self._records:
+            self._records[key] = self.domain.record(self.points, self.weights, is_free)
+        return self._records[key]
 
 
 class RegularQuadrature(Quadrature):

@@ -48,6 +48,7 @@ class Geometry:
     scalar: Scalar
     scalar_type: Any
     device: Any
+    tree: Any = None  # over cells, for lookup by position
 
     @property
     def cell(self) -> ReferenceCell:
@@ -140,8 +141,10 @@ class Geometry:
         weights = self.cell.vertex_weights(points)
         return np.einsum("pv,cvd->cpd", weights, self.vertex_positions[self.cell_vertices])
 
-    def record(self, points: np.ndarray) -> Any:
-        """What kernels need of the geometry to sample it at some coordinates inside of cells, one row each."""
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the geometry to sample it at some coordinates inside of cells, one row each; anywhere
+        in cells with None.
+        """
         raise NotImplementedError
 
 

@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ... import diag, vec2, vec2i, vec3, vec3i  # type: ignore[attr-defined]
+from ... import cw_div, diag, vec2, vec2i, vec3, vec3i  # type: ignore[attr-defined]
 from ...devices.device import get_device
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import float32
 from ..kernel_records import record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
+from .grid_lookup import grid_lookups
 from .reference_cells import Element
 
 __all__ = ["Grid2D", "Grid3D"]
 
 
 @func
-def position_2d(g: Any, cell: int, row: int, coords: Any):
+def position_2d(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a grid in the plane."""
     line = cell // g.columns
     x = type(coords[0])(line) + coords[0]
@@ -31,7 +32,7 @@ def position_2d(g: Any, cell: int, row: int, coords: Any):
 
 
 @func
-def position_3d(g: Any, cell: int, row: int, coords: Any):
+def position_3d(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a grid in space."""
     line = cell // g.columns
     layer = line // g.rows
@@ -42,9 +43,15 @@ def position_3d(g: Any, cell: int, row: int, coords: Any):
 
 
 @func
-def jacobian(g: Any, cell: int, row: int):
+def jacobian(g: Any, cell: int, place: Any):
     """The derivative of positions by coordinates, the same in all cells."""
     return diag(g.size)
+
+
+@func
+def inverse_jacobian(g: Any, cell: int, place: Any):
+    """The inverse of that."""
+    return diag(cw_div(type(g.size)(type(g.size[0])(1.0)), g.size))
 
 
 @cache
@@ -52,10 +59,11 @@ def grid_record(dimension: int, scalar: Scalar) -> Any:
     """What kernels need of a grid: its origin, the size of cells, and how many there are in a row."""
     vector = vector_type(dimension, scalar)
     positions = {2: position_2d, 3: position_3d}[dimension]
+    supplies = {"position_at": positions, "jacobian_at": jacobian, "inverse_at": inverse_jacobian}
     return record(
         f"Grid{dimension}D",
-        {"origin": vector, "size": vector, "rows": int, "columns": int},
-        {"position_at": positions, "jacobian_at": jacobian},
+        {"origin": vector, "size": vector, "layers": int, "rows": int, "columns": int},
+        supplies | grid_lookups(dimension),
     )
 
 
@@ -125,10 +133,10 @@ class _Grid(Geometry):
         axes = [np.linspace(float(a), float(b), r + 1) for a, b, r in zip(self.bounds_lo, self.bounds_hi, self.res)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
 
-    def record(self, points: np.ndarray) -> Any:
+    def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the grid."""
-        rows = self.res[-2] if self.dimension == 3 else self.res[0]
-        return grid_record(self.dimension, self.scalar)(self.bounds_lo, self.cell_size, rows, self.res[-1])
+        counts = (1, *self.res)[-3:]
+        return grid_record(self.dimension, self.scalar)(self.bounds_lo, self.cell_size, *counts)
 
 
 class Grid2D(_Grid):

@@ -10,51 +10,97 @@ from typing import Any
 
 import numpy as np
 
-from ... import outer
+from ... import inverse, outer
 from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.types import F32, F64, I32, Scalar, Vec
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
-from ..kernel_records import record, scalar_class, vector_type
+from ...lib.geometry.bvh_nodes import BvhNode
+from ..kernel_records import (
+    inverse_of_surface,
+    matrix_type,
+    record,
+    scalar_class,
+    shape_gradient,
+    shape_value,
+    vector_type,
+)
 from .cell_geometry import Geometry
+from .mesh_lookup import MESH_LOOKUPS, CellTree
+from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element
 from .shape_functions import Shape, make_shape
+from .shape_records import shape_class, shape_record
 
 __all__ = ["Hexmesh", "Quadmesh2D", "Quadmesh3D", "Tetmesh", "Trimesh2D", "Trimesh3D"]
 
 
 @func
-def position(g: Any, cell: int, row: int, coords: Any):
+def position(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a mesh."""
     x = g.positions.dtype()
     for v in range(g.vertices.shape[0]):
-        x += g.positions[g.vertices[v, cell]] * g.values[row, v]
+        x += g.positions[g.vertices[v, cell]] * shape_value(g.shape, place, v)
     return x
 
 
 @func
-def jacobian(g: Any, cell: int, row: int):
+def jacobian(g: Any, cell: int, place: Any):
     """The derivative of positions by coordinates."""
-    j = outer(g.positions[g.vertices[0, cell]], g.gradients[row, 0])
+    j = outer(g.positions[g.vertices[0, cell]], shape_gradient(g.shape, place, 0))
     for v in range(1, g.vertices.shape[0]):
-        j += outer(g.positions[g.vertices[v, cell]], g.gradients[row, v])
+        j += outer(g.positions[g.vertices[v, cell]], shape_gradient(g.shape, place, v))
     return j
+
+
+@func
+def inverse_in_space(g: Any, cell: int, place: Any):
+    """The inverse of the derivative."""
+    return inverse(jacobian(g, cell, place))
+
+
+@func
+def inverse_in_surface(g: Any, cell: int, place: Any):
+    """The inverse of the derivative of a surface: of vectors in it."""
+    return inverse_of_surface(jacobian(g, cell, place))
+
+
+_POSITIONS = {"position_at": position, "jacobian_at": jacobian}
+_NO_TREE = "the mesh has no tree over its cells: make it with build_bvh=True, or call geometry.build_bvh()"
+
+
+def _fields(cell_dimension: int, dimension: int, scalar: Scalar, is_free: bool) -> dict[str, Any]:
+    return {
+        "positions": array(dtype=vector_type(dimension, scalar)),
+        "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
+        "shape": shape_class(scalar, cell_dimension, is_free),
+    }
 
 
 @cache
 def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar) -> Any:
-    """What kernels need of a mesh: vertices of cells, their positions, and tables of shape functions."""
-    return record(
-        f"Mesh{cell_dimension}in{dimension}",
-        {
-            "positions": array(dtype=vector_type(dimension, scalar)),
-            "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
-            "values": array(dtype=scalar_class(scalar), ndim=2),  # row x vertex of a cell
-            "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
-        },
-        {"position_at": position, "jacobian_at": jacobian},
-    )
+    """What kernels need of a mesh: vertices of cells, their positions, and the functions that interpolate these."""
+    return record(f"Mesh{cell_dimension}in{dimension}", _fields(cell_dimension, dimension, scalar, False), _POSITIONS)
+
+
+@cache
+def free_mesh_record(cell_dimension: int, dimension: int, scalar: Scalar, is_simplex: bool, has_tree: bool) -> Any:
+    """What kernels need of a mesh to evaluate fields anywhere, and to find positions in it."""
+    inverse_of = inverse_in_surface if cell_dimension < dimension else inverse_in_space
+    own = {
+        "starts": array(dtype=vector_type(cell_dimension, scalar)),  # see `search_faces`
+        "bases": array(dtype=matrix_type(cell_dimension, cell_dimension, scalar)),
+        "tolerance": scalar_class(scalar),  # of coordinates
+        "cell_size": scalar_class(scalar),  # of the largest cell
+    }
+    if has_tree:
+        own |= {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
+    supplies = _POSITIONS | {"inverse_at": inverse_of} | cell_searches(is_simplex) | (MESH_LOOKUPS if has_tree else {})
+    kind = ("Triangles" if cell_dimension == 2 else "Tetrahedra") if is_simplex else "Boxes"
+    name = f"{kind}{cell_dimension}in{dimension}" + "_with_tree" * has_tree
+    fields = _fields(cell_dimension, dimension, scalar, True) | own
+    return record(name, fields, supplies, {} if has_tree else {"find_cell": _NO_TREE})
 
 
 class Mesh(Geometry):
@@ -62,13 +108,15 @@ class Mesh(Geometry):
 
     def __init__(self, indices: array, positions: array, build_bvh: bool, env_count: int | None):
         self._check(indices, positions, env_count)
-        if build_bvh:
-            raise NotImplementedError(f"{self.name}: wp.fem has no lookup by position yet; write build_bvh=False")
         self._positions, self.device = positions, positions.device
         vector: Any = wc_type(positions.dtype)
         self.scalar = vector.scalar
         self.scalar_type = scalar_class(self.scalar)
         self._indices = indices
+        self._tree: CellTree | None = None
+        self._free_records: dict[CellTree | None, Any] = {}
+        if build_bvh:
+            self.build_bvh()
 
     def _check(self, indices: Any, positions: Any, env_count: int | None) -> None:
         corners = len(self.cell.vertices)
@@ -121,17 +169,59 @@ class Mesh(Geometry):
         """The functions that interpolate positions between vertices."""
         return make_shape(self.kind, 1)
 
-    def record(self, points: np.ndarray) -> Any:
-        """What kernels need of the mesh to sample it at some points of cells."""
+    def build_bvh(self, device: Any = None) -> None:
+        """Build the tree over cells that `fem.lookup` needs.
+
+        Args:
+            device: Without effect: it is where the mesh is.
+        """
+        self._tree = CellTree(self.positions, self.vertex_table, self.device)
+        self._free_records.clear()
+
+    def update_bvh(self, device: Any = None) -> None:
+        """Fit the tree to vertices that were moved.
+
+        Args:
+            device: Without effect: it is where the mesh is.
+        """
+        if self._tree is None:
+            self.build_bvh()
+        else:
+            self._tree.update()
+
+    @property
+    def tree(self) -> CellTree | None:
+        """The tree over cells."""
+        return self._tree
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the mesh to sample it at some points of cells, or anywhere."""
+        if points is not None:
+            kind = mesh_record(self.cell_dimension, self.dimension, self.scalar)
+            return kind(self.positions, self.vertex_table, self._shape_record(points))
+        if self._tree not in self._free_records:
+            self._free_records[self._tree] = self._free_record()
+        return self._free_records[self._tree]
+
+    def _shape_record(self, points: np.ndarray | None) -> Any:
         order = [int(np.abs(self.shape.nodes - v).sum(axis=1).argmin()) for v in self.cell.vertices]
-        values, gradients = self.shape.values(points)[:, order], self.shape.gradients(points)[:, order]
-        kind = mesh_record(self.cell_dimension, self.dimension, self.scalar)
-        return kind(
-            self.positions,
-            self.vertex_table,
-            array(values, dtype=self.scalar_type, device=self.device),
-            array(gradients, dtype=vector_type(self.cell_dimension, self.scalar), device=self.device),
-        )
+        return shape_record(self.shape, points, self.scalar, self.device, order)
+
+    def _free_record(self) -> Any:
+        n, tree = self.cell_dimension, self._tree
+        kind = free_mesh_record(n, self.dimension, self.scalar, self.cell.is_simplex, tree is not None)
+        common = self.positions, self.vertex_table, self._shape_record(None)
+        return kind(*common, *self._search_tables(), *(() if tree is None else (tree.nodes, tree.order)))
+
+    def _search_tables(self) -> tuple[Any, ...]:
+        """What searches in cells begin with, and when they end."""
+        n = self.cell_dimension
+        starts, bases = search_faces(n, self.cell.is_simplex)
+        types = vector_type(n, self.scalar), matrix_type(n, n, self.scalar)
+        arrays = (array(a, dtype=t, device=self.device) for a, t in zip((starts, bases), types))
+        corners = self.vertex_positions[self.cell_vertices]
+        size = float(np.linalg.norm(corners.max(axis=1) - corners.min(axis=1), axis=1).max(initial=0.0))
+        return *arrays, 1e-6 if self.scalar is F32 else 1e-13, size
 
 
 class _Trimesh(Mesh):
@@ -155,7 +245,7 @@ class Trimesh2D(_Trimesh):
     Args:
         tri_vertex_indices: The vertices of each triangle: int32, with the shape (triangles, 3).
         positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
-        build_bvh: False; lookup by position is refused.
+        build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
         cell_env: Without effect.
         env_count: None or 1; more environments are refused.
@@ -195,7 +285,7 @@ class Quadmesh2D(_Quadmesh):
     Args:
         quad_vertex_indices: The vertices of each quadrilateral, around it: int32, with the shape (cells, 4).
         positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
-        build_bvh: False; lookup by position is refused.
+        build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
         cell_env: Without effect.
         env_count: None or 1; more environments are refused.
@@ -216,7 +306,7 @@ class Tetmesh(Mesh):
     Args:
         tet_vertex_indices: The vertices of each tetrahedron: int32, with the shape (cells, 4).
         positions: The positions of vertices: `wp.vec3` or `wp.vec3d`.
-        build_bvh: False; lookup by position is refused.
+        build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
         cell_env: Without effect.
         env_count: None or 1; more environments are refused.
@@ -244,7 +334,7 @@ class Hexmesh(Mesh):
             over its bottom one. int32, with the shape (cells, 8).
         positions: The positions of vertices: `wp.vec3` or `wp.vec3d`.
         assume_parallelepiped_cells: Without effect.
-        build_bvh: False; lookup by position is refused.
+        build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
         cell_env: Without effect.
         env_count: None or 1; more environments are refused.

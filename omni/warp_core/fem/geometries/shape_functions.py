@@ -1,7 +1,8 @@
 """Shape functions of reference cells: polynomials that are 1 at one node and 0 at the others.
 
-A shape is a table of monomials and their coefficients, in float64 on the host. Kernels never evaluate polynomials: they
-read tables of the values and gradients at the points where a form is sampled. Start with `make_shape`.
+A shape is a table of monomials and their coefficients, in float64 on the host. Kernels read tables of the values and
+gradients at the points where a form is sampled, or evaluate the polynomials (shape_records.py). Start with
+`make_shape`.
 """
 
 from __future__ import annotations
@@ -69,6 +70,16 @@ class Shape:
             e[:, d] = np.maximum(e[:, d] - 1, 0)
             parts.append((factor * (x[:, None, :] ** e[None]).prod(axis=2)) @ self._coefficients)
         return _clean(np.stack(parts, axis=2))
+
+    def coefficients(self) -> np.ndarray:
+        """The coefficients of each function as kernels evaluate it, by Horner's rule: nodes x all powers of all
+        coordinates, the highest powers and the last coordinate first. Monomials that a function lacks have zeros.
+        """
+        n = self.degree + 1
+        found = np.zeros((self.count, n**self.cell.dimension))
+        places = np.ravel_multi_index(tuple((self.degree - self._exponents).T), [n] * self.cell.dimension)
+        found[:, places] = _clean(self._coefficients.T)
+        return found
 
     def nodal_weights(self) -> np.ndarray:
         """The weights of nodes as points of a quadrature: the integral of each function over the cell, divided by the

@@ -19,8 +19,22 @@ from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
 from ..field_operators import grad, grad_outer
 from ..field_operators import outer as value_outside
+from ..geometries.shape_records import shape_class
 from ..index_types import NULL_NODE_INDEX
-from ..kernel_records import SAMPLE, dof_at, in_other_cell, matrix_type, record, scalar_class, vector_type
+from ..kernel_records import (
+    SAMPLE,
+    dof_at,
+    in_other_cell,
+    inverse_of,
+    matrix_type,
+    moved_to,
+    node_place,
+    record,
+    shape_gradient,
+    shape_value,
+    vector_type,
+    zero_gradient,
+)
 from .dof_mappers import DofMapper
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
@@ -47,26 +61,26 @@ def value_of(u: Any, s: SAMPLE):
     """The value of a discrete field at a sample."""
     found = u.dofs.dtype(0.0)
     for i in range(u.nodes.shape[0]):
-        found += u.values[s.row, i] * dof_at(u, i, s.cell)
+        found += shape_value(u.shape, s.place, i) * dof_at(u, i, s.cell)
     return found
 
 
 @func
 def gradient_of_numbers(u: Any, s: SAMPLE):
     """The gradient of a discrete field of numbers."""
-    found = u.gradients.dtype()
+    found = zero_gradient(u.shape)
     for i in range(u.nodes.shape[0]):
-        found += u.gradients[s.row, i] * dof_at(u, i, s.cell)
-    return transpose(s.inverse) * found
+        found += shape_gradient(u.shape, s.place, i) * dof_at(u, i, s.cell)
+    return transpose(inverse_of(s, u)) * found
 
 
 @func
 def gradient_of_vectors(u: Any, s: SAMPLE):
     """The gradient of a discrete field of vectors: a row for each component."""
-    found = outer(u.dofs.dtype(), u.gradients.dtype())
+    found = outer(u.dofs.dtype(), zero_gradient(u.shape))
     for i in range(u.nodes.shape[0]):
-        found += outer(dof_at(u, i, s.cell), u.gradients[s.row, i])
-    return found * s.inverse
+        found += outer(dof_at(u, i, s.cell), shape_gradient(u.shape, s.place, i))
+    return found * inverse_of(s, u)
 
 
 @func
@@ -99,13 +113,19 @@ def node_of_cell(u: Any, s: SAMPLE, i: int):
 @func
 def weight_of_node(u: Any, s: SAMPLE, i: int):
     """The value of the shape function of a node."""
-    return u.values[s.row, i]
+    return shape_value(u.shape, s.place, i)
 
 
 @func
 def weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
     """The gradient of the shape function of a node."""
-    return transpose(s.inverse) * u.gradients[s.row, i]
+    return transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.place, i)
+
+
+@func
+def at_node_of_field(u: Any, s: SAMPLE, node: int):
+    """The sample moved to a node of its cell."""
+    return moved_to(s, node_place(u.shape, node))
 
 
 @func
@@ -125,6 +145,7 @@ _OF_NODES = {
     "node_index": node_of_cell,
     "node_inner_weight": weight_of_node,
     "node_inner_weight_gradient": weight_gradient_of_node,
+    "at_node": at_node_of_field,
 }
 
 
@@ -161,7 +182,7 @@ def fall(u: Any, s: SAMPLE):
 @func
 def middle(u: Any, s: SAMPLE):
     """The middle of the values in both cells of a side."""
-    return type(s.measure)(0.5) * (u(s) + value_outside(u, s))
+    return type(s.qp_weight)(0.5) * (u(s) + value_outside(u, s))
 
 
 @func
@@ -173,7 +194,7 @@ def fall_of_gradients(u: Any, s: SAMPLE):
 @func
 def middle_of_gradients(u: Any, s: SAMPLE):
     """The middle of the gradients in both cells of a side."""
-    return type(s.measure)(0.5) * (grad(u, s) + grad_outer(u, s))
+    return type(s.qp_weight)(0.5) * (grad(u, s) + grad_outer(u, s))
 
 
 @func
@@ -224,8 +245,12 @@ class Values(NamedTuple):
     @property
     def word(self) -> str:
         """The values as a part of a name."""
-        words = (self.type.key, *(self.mapper.key if self.mapper else ()))
-        return "".join(c if c.isalnum() else "_" for c in "".join(words))
+        return type_word("".join((self.type.key, *(self.mapper.key if self.mapper else ()))))
+
+
+def type_word(key: str) -> str:
+    """The name of a type as a part of names of records."""
+    return "".join(c if c.isalnum() else "_" for c in key)
 
 
 class Parts(NamedTuple):
@@ -259,25 +284,28 @@ def operators(values: Values, dimension: int, parts: Parts) -> tuple[dict, dict]
 
 
 @cache
-def field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
-    """What kernels need of a discrete field of values of a kind."""
+def field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+    """What kernels need of a discrete field of values of a kind. A field that is evaluated anywhere has the geometry,
+    whose record is of the class `geometry`; None for those that are evaluated at rows of tables.
+    """
     supplies, refuses = _field_operators(values, dimension)
-    name, fields = f"Field_{values.word}_{cell_dimension}in{dimension}", _field_tables(values, scalar, cell_dimension)
+    name, fields = f"Field_{values.word}_{cell_dimension}in{dimension}", _of_nodes(values)
+    fields |= shapes(scalar, cell_dimension, geometry)
     return record(name, fields, {**supplies, "dof_at": dof_of, "node_partition_index": same_node}, refuses)
 
 
 @cache
-def part_field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+def part_field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
     """What kernels need of a discrete field that has some nodes of its space."""
     supplies, refuses = _field_operators(values, dimension)
-    name, fields = f"PartOf_{values.word}_{cell_dimension}in{dimension}", _field_tables(values, scalar, cell_dimension)
+    name, fields = f"PartOf_{values.word}_{cell_dimension}in{dimension}", _of_nodes(values)
     fields["places"] = array(dtype=int32)  # of each node of the space, the number of the field's node
+    fields |= shapes(scalar, cell_dimension, geometry)
     return record(name, fields, {**supplies, "dof_at": dof_of_part, "node_partition_index": place_of_node}, refuses)
 
 
-def _field_tables(values: Values, scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
-    fields = {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)}
-    return fields | tables(scalar, cell_dimension)
+def _of_nodes(values: Values) -> dict[str, Any]:
+    return {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)}
 
 
 def _field_operators(values: Values, dimension: int) -> tuple[dict, dict]:
@@ -316,10 +344,7 @@ def _mapped_value(mapper: DofMapper) -> Function:
     return mapped_value_of
 
 
-def tables(scalar: Scalar, cell_dimension: int) -> dict[str, Any]:
-    """Values and gradients of shape functions, row x node of a cell, and their degree."""
-    return {
-        "degree": int32,
-        "values": array(dtype=scalar_class(scalar), ndim=2),
-        "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
-    }
+def shapes(scalar: Scalar, cell_dimension: int, geometry: Any) -> dict[str, Any]:
+    """The degree, shape functions, and the geometry for those that are evaluated anywhere."""
+    own = {} if geometry is None else {"geometry": geometry}
+    return {"degree": int32, "shape": shape_class(scalar, cell_dimension, geometry is not None)} | own

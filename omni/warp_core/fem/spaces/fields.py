@@ -31,12 +31,14 @@ class FieldLike:
         degree: Degree of the polynomials.
     """
 
+    quadrature: Any = None  # the points where alone it is known
+
 
 class GeometryField(FieldLike):
     """A field that has values everywhere on a geometry."""
 
-    def record(self, points: np.ndarray) -> Any:
-        """What kernels need of the field at points of cells."""
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the field at points of cells, or anywhere."""
         raise NotImplementedError
 
     def trace(self) -> Any:
@@ -75,7 +77,7 @@ class UniformField(GeometryField):
         kind = uniform_record(wc_type(self.dtype), self.geometry.scalar, self.geometry.dimension)
         self._record, self._value = kind(value), value
 
-    def record(self, points: np.ndarray) -> Any:
+    def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the field."""
         return self._record
 
@@ -103,6 +105,11 @@ class SpaceField(FieldLike):
     def node_count(self) -> int:
         """Number of nodes."""
         return self.nodes.node_count()
+
+    @property
+    def quadrature(self) -> Any:  # type: ignore[override]
+        """The points where alone it is known, None for fields that are known in all cells."""
+        return self.space.basis.quadrature
 
     @property
     def geometry(self) -> Any:
@@ -163,8 +170,8 @@ class DiscreteField(SpaceField, GeometryField):
             )
         self._dofs = values
 
-    def record(self, points: np.ndarray) -> Any:
-        """What kernels need of the field at points of cells."""
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the field at points of cells, or anywhere."""
         return self.space.field_record(self._dofs, points, self._part)
 
 

@@ -79,6 +79,10 @@ class SpacePartition:
         """The nodes of each cell: NULL_NODE_INDEX for those that it lacks."""
         return self._places[self.space_topology.cell_nodes]
 
+    def element_nodes(self, domain: Any) -> np.ndarray:
+        """The nodes of each element of a domain: elements x nodes."""
+        return domain.element_nodes(self.cell_nodes)
+
     def space_node_indices(self) -> array:
         """The number of each of its nodes in the space."""
         return array(np.concatenate(self._groups).astype(np.int32), dtype=int32, device=self.geometry.device)

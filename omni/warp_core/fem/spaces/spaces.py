@@ -11,9 +11,10 @@ from ...arrays.array import array
 from ...lang.types import Mat, Scalar, Type, Vec
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import python_type, wc_type
+from ..domains.domains import GeometryDomain
 from ..geometries.cell_geometry import Geometry
 from ..geometries.shape_functions import ElementBasis, Shape, make_shape
-from ..kernel_records import vector_type
+from ..geometries.shape_records import shape_record
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
 from .dof_mappers import DofMapper
@@ -37,9 +38,11 @@ class BasisSpace:
         discontinuous: Whether cells share no nodes.
     """
 
+    quadrature: Any = None  # the points of spaces with a node at each of them
+
     def __init__(self, geometry: Geometry, shape: Shape, discontinuous: bool):
         self.geometry, self.shape, self.discontinuous = geometry, shape, discontinuous
-        self._tables: dict[Any, tuple[array, array]] = {}
+        self._shapes: dict[Any, Any] = {}
 
     @property
     def degree(self) -> int:
@@ -69,17 +72,41 @@ class BasisSpace:
         """The nodes of cells as kernels read them: node of a cell x cell."""
         return array(np.ascontiguousarray(self.cell_nodes.T), dtype=int32, device=self.geometry.device)
 
-    def tables(self, points: np.ndarray) -> tuple[array, array]:
-        """Values and gradients of shape functions at points of cells, as kernels read them: points x nodes."""
-        key = points.tobytes()
-        if key not in self._tables:
-            g = self.geometry
-            gradients = vector_type(g.cell_dimension, g.scalar)
-            self._tables[key] = (
-                array(self.shape.values(points), dtype=g.scalar_type, device=g.device),
-                array(self.shape.gradients(points), dtype=gradients, device=g.device),
-            )
-        return self._tables[key]
+    def shape_record(self, points: np.ndarray | None) -> Any:
+        """Shape functions at points of cells, as kernels evaluate them; None for anywhere."""
+        key = None if points is None else points.tobytes()
+        if key not in self._shapes:
+            self._shapes[key] = shape_record(self.shape, points, self.geometry.scalar, self.geometry.device)
+        return self._shapes[key]
+
+    @property
+    def nodes_per_element(self) -> int:
+        """Number of nodes of a cell."""
+        return self.shape.count
+
+    def element_nodes(self, domain: GeometryDomain) -> np.ndarray:
+        """The nodes of each element of a domain: elements x nodes."""
+        return domain.element_nodes(self.cell_nodes)
+
+    def space_record(self, values: Values, points: np.ndarray | None, is_sides: bool) -> Any:
+        """What kernels need to make test and trial fields of values of a kind at points of cells or of sides, or
+        anywhere in cells.
+        """
+        factory = trace_space_record if is_sides and points is not None else space_record
+        return self._made(factory, values, points)
+
+    def field_record(self, values: Values, dofs: array, points: np.ndarray | None, part: SpacePartition | None) -> Any:
+        """What kernels need of a field of values of a kind at points of cells, or anywhere. Nodes may be of a part."""
+        if part is None:
+            return self._made(field_record, values, points, dofs, self.node_table)
+        return self._made(part_field_record, values, points, dofs, self.node_table, part.node_places)
+
+    def _made(self, factory: Any, values: Values, points: np.ndarray | None, *own: Any) -> Any:
+        """A record of fields: what it has of its own, shape functions, and perhaps the geometry."""
+        g, shape = self.geometry, self.shape_record(points)
+        where = g.record(None) if points is None else None
+        made = factory(values, g.scalar, g.cell_dimension, g.dimension, None if where is None else type(where))
+        return made(*own, self.degree, shape) if where is None else made(*own, self.degree, shape, where)
 
     def node_positions(self) -> np.ndarray:
         """The positions of nodes, on the host; NaN for vertices that no cell has."""
@@ -144,21 +171,13 @@ class FunctionSpace:
         """Return a discrete field of this space, zero everywhere."""
         return make_discrete_field(self, space_partition)
 
-    def record(self, points: np.ndarray, is_sides: bool) -> Any:
-        """What kernels need to make test and trial fields at points of cells, for samples in cells or on sides."""
-        kind = self._kind(trace_space_record if is_sides else space_record)
-        return kind(self.degree, *self.basis.tables(points))
+    def record(self, points: np.ndarray | None, is_sides: bool) -> Any:
+        """What kernels need to make test and trial fields at points of cells or of sides, or anywhere in cells."""
+        return self.basis.space_record(self.values, points, is_sides)
 
-    def field_record(self, dofs: array, points: np.ndarray, part: SpacePartition | None) -> Any:
-        """What kernels need of a field of this space at points of cells. Nodes may be those of a part."""
-        of_field = dofs, self.basis.node_table, self.degree, *self.basis.tables(points)
-        if part is None:
-            return self._kind(field_record)(*of_field)
-        return self._kind(part_field_record)(*of_field, part.node_places)
-
-    def _kind(self, factory: Any) -> Any:
-        g = self.geometry
-        return factory(self.values, g.scalar, g.cell_dimension, g.dimension)
+    def field_record(self, dofs: array, points: np.ndarray | None, part: SpacePartition | None) -> Any:
+        """What kernels need of a field of this space at points of cells, or anywhere. Nodes may be those of a part."""
+        return self.basis.field_record(self.values, dofs, points, part)
 
 
 def _values(dtype: Any, mapper: DofMapper | None, scalar: Scalar) -> Values:

@@ -15,18 +15,21 @@ _WORTH_A_CALL = 16  # a call of fewer operations is no shorter than they are
 REPEATED = 1000  # operations that all calls of one callee may become; beyond it they stay calls
 ATOMIC_COST = 8  # lanes may meet at one element, which takes a loop or a reduction
 
+_NO_CODE = frozenset({"const", "return"})
 _sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
 
 
 def inlined_size(function: Function, limit: int) -> int:
-    """Return the number of operations of `function`, without constants, when all small calls in it are replaced."""
+    """Return the number of operations of `function` when all small calls in it are replaced, without constants and
+    returns.
+    """
     known = _sizes.setdefault(function, {})
     if limit not in known:
         size = 0
         for op in function.body.walk():
             if op.code == "call":
                 size += inlined_size(op.attr, limit) if has_single_exit(op.attr, limit) else 1
-            elif op.code != "const":
+            elif op.code not in _NO_CODE:
                 size += 1
         known[limit] = size
     return known[limit]

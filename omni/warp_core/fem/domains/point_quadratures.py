@@ -1,0 +1,336 @@
+"""Quadratures whose elements have points of their own: `PicQuadrature` of particles, and `ExplicitQuadrature`.
+
+Particles are looked up in cells and sorted by them, so that sums over the particles of a cell run in the order of
+particles.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import tid
+from ...algo.sort import radix_sort_pairs
+from ...arrays.array import array, array1d
+from ...arrays.factories import empty
+from ...dispatch import observers
+from ...lang.kernel import kernel
+from ...lang.values.scalars import int32
+from ...lang.values.type_registry import wc_type
+from ...launches.launch import launch
+from ...lib.search import first_at_least
+from ..geometries.lookup import coords_in, find_cell
+from ..kernel_records import element_size, vector_type
+from .domains import Cells, GeometryDomain
+from .point_records import own_points_record
+from .quadratures import Quadrature
+
+__all__ = ["ExplicitQuadrature", "PicQuadrature"]
+
+
+class PointQuadrature(Quadrature):
+    """Points of cells, of each cell its own.
+
+    Args:
+        domain: The domain.
+        cells: The cell of each point, -1 for none.
+        coords: Coordinates of each point in its cell.
+        weights: The weight of each point, the part of its cell that it stands for.
+        places: Points sorted by elements, see `own_points_record`.
+    """
+
+    cell_points = None
+
+    def __init__(self, domain: GeometryDomain, cells: array, coords: array, weights: array, places: tuple[array, ...]):
+        self.domain, self.cell_indices, self.point_coords, self.point_weights = domain, cells, coords, weights
+        self.cell_particle_offsets, self.cell_particle_indices, self._element_of = places
+
+    def total_point_count(self) -> int:
+        """Number of points."""
+        return self.cell_indices.size
+
+    @cached_property
+    def _counts(self) -> np.ndarray:
+        return np.diff(self.cell_particle_offsets.numpy())
+
+    def max_points_per_element(self) -> int:
+        """The largest number of points of an element."""
+        return int(self._counts.max(initial=0))
+
+    def active_cell_count(self) -> int:
+        """Number of elements that have points."""
+        return int((self._counts > 0).sum())
+
+    @cached_property
+    def inner_count(self) -> int:
+        """Number of points in elements of the domain."""
+        return int(self._counts.sum())
+
+    @property
+    def launch_shape(self) -> tuple[int, int]:
+        """The threads of a launch that evaluates each point."""
+        return self.inner_count, 1
+
+    def record(self, is_free: bool = True) -> Any:
+        """What kernels need to sample the domain at the points."""
+        places = self.cell_particle_offsets, self.cell_particle_indices, self._element_of
+        return _record(self.domain, self.point_coords, self.point_weights, places)
+
+    @cached_property
+    def by_points(self) -> Any:
+        """A quadrature whose elements are the points: each is an element of its own."""
+        return PointElements(self)
+
+
+class PointElements(Quadrature):
+    """The points of a quadrature, each as an element. So a form can have a test field for each point."""
+
+    cell_points = None
+
+    def __init__(self, of: PointQuadrature):
+        self.of, self.domain = of, Cells(of.domain.geometry_partition)
+        self.numbers = of.cell_particle_indices.numpy()[: of.inner_count]
+        self.domain.element_indices, self.domain._is_whole = of.cell_indices.numpy()[self.numbers], False
+
+    def record(self, is_free: bool = True) -> Any:
+        """What kernels need to sample the points."""
+        device, count = self.domain.geometry.device, len(self.numbers)
+        starts = array(np.arange(count + 1), dtype=int32, device=device)
+        order = array(self.numbers, dtype=int32, device=device)
+        return _record(self.domain, self.of.point_coords, self.of.point_weights, (starts, order, order))
+
+
+def _record(domain: GeometryDomain, coords: array, weights: array, places: tuple[array, ...]) -> Any:
+    return domain.record_of_points(own_points_record(domain.geometry.scalar)(coords, weights, *places))
+
+
+class PicQuadrature(PointQuadrature):
+    """Particles as the points of a quadrature: particle-in-cell methods, and the material point method.
+
+    `s.qp_index` of a sample is the number of the particle. The weights of a cell's particles need not sum to 1: the
+    integral is a sum over particles, each with its measure.
+
+    Args:
+        domain: The cells. Particles in other ones do not count.
+        positions: The positions of particles; or a pair of arrays: the cell of each, and its coordinates there
+            (`wp.vec3`). Meshes need `build_bvh=True` to find positions. The cell of a position beyond the geometry is
+            the nearest one, and its coordinates lie outside of this.
+        measures: The size of each particle; equal parts of the size of their cell if left out.
+        env_indices: None; environments are refused.
+        requires_grad: Whether coordinates and weights have gradients. They have if `positions` or `measures` do.
+        max_dist: Without effect.
+        use_domain_element_indices: Without effect.
+        temporary_store: Without effect.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def mass(s: fem.Sample, v: fem.Field):
+    ...     return v(s)
+    >>> geo = fem.Grid2D(res=(1, 1))
+    >>> at, sizes = wp.array([(0.25, 0.5)], dtype=wp.vec2), wp.array([8.0], dtype=float)
+    >>> particles = fem.PicQuadrature(fem.Cells(geo), at, measures=sizes)
+    >>> fem.integrate(mass, quadrature=particles, fields={"v": fem.make_test(fem.make_polynomial_space(geo))}).list()
+    [3.0, 3.0, 1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        domain: GeometryDomain,
+        positions: Any,
+        measures: array | None = None,
+        env_indices: array | None = None,
+        requires_grad: bool = False,
+        max_dist: float = 0.0,
+        use_domain_element_indices: bool = False,
+        temporary_store: Any = None,
+    ):
+        if env_indices is not None:
+            raise NotImplementedError("PicQuadrature: wp.fem has no environments yet; leave env_indices out")
+        _check_domain("PicQuadrature", domain)
+        if isinstance(positions, (tuple, list)):
+            cells, coords = _check_coords(domain, positions)
+        else:
+            cells, coords = _located(domain, positions, requires_grad)
+        places = _sorted(domain, cells)
+        weights = _weighed(domain, cells, coords, measures, places, requires_grad)
+        super().__init__(domain, cells, coords, weights, places)
+
+    @property
+    def particle_coords(self) -> array:
+        """The coordinates of particles in their cells."""
+        return self.point_coords
+
+    @property
+    def particle_fraction(self) -> array:
+        """The weights of particles: which part of its cell each is."""
+        return self.point_weights
+
+
+class ExplicitQuadrature(PointQuadrature):
+    """Points and weights that are given for each element.
+
+    Args:
+        domain: The cells.
+        points: Coordinates of the points in their cells, `wp.vec3`: element x point.
+        weights: The weight of each: element x point. Those of an element sum to 1 if its integral is to be that of all
+            of it.
+
+    >>> geo = wp.fem.Grid2D(res=(2, 1))
+    >>> points = wp.full((2, 1), wp.vec3(0.5, 0.5, 0.0), dtype=wp.vec3)
+    >>> wp.fem.ExplicitQuadrature(wp.fem.Cells(geo), points, wp.ones((2, 1), dtype=float)).total_point_count()
+    2
+    """
+
+    def __init__(self, domain: GeometryDomain, points: array, weights: array):
+        _check_domain("ExplicitQuadrature", domain)
+        count = domain.element_count()
+        for name, given in (("points", points), ("weights", weights)):
+            if not isinstance(given, array) or given.ndim != 2 or given.shape != points.shape or len(given) != count:
+                got = tuple(given.shape) if isinstance(given, array) else type(given).__name__
+                raise ValueError(
+                    f"ExplicitQuadrature: {name}: expected an array of {count} elements x points, as many points as "
+                    f"weights, got {got}"
+                )
+        _check_type("ExplicitQuadrature: points", points, vector_type(3, domain.geometry.scalar))
+        _check_type("ExplicitQuadrature: weights", weights, domain.geometry.scalar_type)
+        device, each = domain.geometry.device, points.shape[1]
+        tables = np.arange(count + 1) * each, np.arange(points.size), np.repeat(np.arange(count), each)
+        starts, order, element_of = (array(a, dtype=int32, device=device) for a in tables)
+        cells = array(np.repeat(domain.element_cells, each), dtype=int32, device=device)
+        super().__init__(domain, cells, points.flatten(), weights.flatten(), (starts, order, element_of))
+
+
+# -- particles ------------------------------------------------------------------------------------------------------
+
+
+def _check_domain(name: str, domain: Any) -> None:
+    if not isinstance(domain, GeometryDomain) or domain.is_sides:
+        got = domain.name if isinstance(domain, GeometryDomain) else type(domain).__name__
+        raise TypeError(f"{name}: domain: expected cells, fem.Cells(geometry), got {got}")
+
+
+def _check_type(name: str, given: Any, dtype: Any) -> None:
+    if not isinstance(given, array) or wc_type(given.dtype) is not wc_type(dtype):
+        got = given.dtype.__name__ if isinstance(given, array) else type(given).__name__
+        raise TypeError(f"{name}: expected an array of {dtype.__name__}, got {got}")
+
+
+def _check_coords(domain: GeometryDomain, given: Any) -> tuple[array, array]:
+    if len(given) != 2:
+        raise NotImplementedError(
+            "PicQuadrature: positions: wp.fem has no particles over several cells yet; give positions, or a pair of "
+            "cells and coordinates"
+        )
+    cells, coords = given
+    _check_type("PicQuadrature: cells", cells, int32)
+    _check_type("PicQuadrature: coordinates", coords, vector_type(3, domain.geometry.scalar))
+    if cells.shape != coords.shape or cells.ndim != 1:
+        raise ValueError(f"PicQuadrature: expected as many cells as coordinates, got {cells.shape} and {coords.shape}")
+    return cells, coords
+
+
+@kernel
+def locate(geometry: Any, positions: array1d(dtype=Any), cells: array1d(dtype=int), coords: array1d(dtype=Any)):
+    """Find the cell of each position, and its coordinates there."""
+    i = tid()
+    cell, _inside = find_cell(geometry, positions[i], -1, 0, 0)
+    cells[i] = cell
+    coords[i] = coords_in(geometry, cell, positions[i])
+
+
+def _located(domain: GeometryDomain, positions: Any, requires_grad: bool) -> tuple[array, array]:
+    """The cell of each position, and the coordinates there."""
+    g = domain.geometry
+    _check_type("PicQuadrature: positions", positions, vector_type(g.dimension, g.scalar))
+    count, has_gradient = positions.size, requires_grad or positions.requires_grad
+    cells = empty(count, dtype=int32, device=g.device)
+    coords = empty(count, dtype=vector_type(3, g.scalar), device=g.device, requires_grad=has_gradient)
+    launch(locate, count, [g.record(None), positions], outputs=[cells, coords], device=g.device)
+    return cells, coords
+
+
+@kernel
+def write_keys(
+    cells: array1d(dtype=int),
+    elements: array1d(dtype=int),
+    count: int,
+    keys: array1d(dtype=int),
+    order: array1d(dtype=int),
+    element_of: array1d(dtype=int),
+):
+    """Write the element of each point as a key for sorting, `count` for points in none."""
+    i = tid()
+    cell = cells[i]
+    element = cell
+    if cell >= 0 and elements.shape[0] > 0:
+        element = elements[cell]
+    keys[i] = element if element >= 0 else count
+    element_of[i] = element
+    order[i] = i
+
+
+@kernel
+def write_starts(keys: array1d(dtype=int), count: int, starts: array1d(dtype=int)):
+    """Write where the points of each element begin among sorted ones."""
+    element = tid()
+    starts[element] = first_at_least(keys, 0, count, element)
+
+
+def _sorted(domain: GeometryDomain, cells: array) -> tuple[array, array, array]:
+    """Where the points of each element begin, all points in the order of elements, and the element of each."""
+    device, number, count = cells.device, cells.size, domain.element_count()
+    elements = domain.remember("elements of cells", lambda: _elements_of_cells(domain))
+    keys, order = (empty(2 * number, dtype=int32, device=device) for _ in range(2))
+    element_of, starts = (empty(n, dtype=int32, device=device) for n in (number, count + 1))
+    with observers.NotRecording():
+        launch(write_keys, number, [cells, elements, count], outputs=[keys, order, element_of], device=device)
+        radix_sort_pairs(keys, order, number)
+        launch(write_starts, count + 1, [keys, number], outputs=[starts], device=device)
+    return starts, order, element_of
+
+
+def _elements_of_cells(domain: GeometryDomain) -> array:
+    """The element of each cell, -1 for cells that are not in the domain; empty for all cells."""
+    found = np.empty(0, dtype=np.int32)
+    if domain.element_indices is not None:
+        found = np.full(domain.geometry.cell_count(), -1, dtype=np.int32)
+        found[domain.element_indices] = np.arange(domain.element_count())
+    return array(found, dtype=int32, device=domain.geometry.device)
+
+
+@kernel
+def weigh(domain: Any, cells: array1d(dtype=int), measures: array1d(dtype=Any), weights: array1d(dtype=Any)):
+    """Divide the size of each point by that of its cell."""
+    i = tid()
+    weights[i] = measures[i] / (domain.volume * element_size(domain, cells[i], domain.points.inner[i], 0))
+
+
+@kernel
+def weigh_evenly(starts: array1d(dtype=int), element_of: array1d(dtype=int), weights: array1d(dtype=Any)):
+    """Give all points of an element the same weight."""
+    i = tid()
+    element = element_of[i]
+    weights[i] = weights.dtype(0)
+    if element >= 0:
+        weights[i] = weights.dtype(1) / weights.dtype(starts[element + 1] - starts[element])
+
+
+def _weighed(
+    domain: GeometryDomain, cells: array, coords: array, measures: Any, places: Any, requires_grad: bool
+) -> array:
+    g = domain.geometry
+    if measures is None:
+        weights = empty(cells.size, dtype=g.scalar_type, device=g.device)
+        launch(weigh_evenly, cells.size, [places[0], places[2]], outputs=[weights], device=g.device)
+        return weights
+    _check_type("PicQuadrature: measures", measures, g.scalar_type)
+    if measures.shape != cells.shape:
+        raise ValueError(f"PicQuadrature: measures: expected {cells.size} numbers, got the shape {measures.shape}")
+    has_gradient = requires_grad or measures.requires_grad or coords.requires_grad
+    weights = empty(cells.size, dtype=g.scalar_type, device=g.device, requires_grad=has_gradient)
+    none = empty(0, dtype=g.scalar_type, device=g.device)
+    launch(weigh, cells.size, [_record(domain, coords, none, places), cells, measures], [weights], device=g.device)
+    return weights

@@ -1,0 +1,154 @@
+"""Lookup in meshes: a tree over the boxes of cells, and the nearest point of a cell (nearest_points.py).
+
+Start with `CellTree`.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type,attr-defined,type-var"
+
+from typing import Any
+
+from ... import abs, dot, func_grad, max, min, sqrt, tid, vec3, where
+from ...arrays.array import array, array1d, array2d
+from ...arrays.factories import empty
+from ...devices.device import Device
+from ...dispatch import observers
+from ...geometry.cpu_trees import BoxBvh
+from ...geometry.gpu_trees import GpuBoxBvh
+from ...lang.kernel import Function, func, kernel
+from ...lang.values.scalars import float64
+from ...lang.values.value_classes import vec3f
+from ...launches.launch import launch
+from ...lib.geometry.bvh_nodes import distance_sq, subtree_end
+from .lookup import OUTSIDE, padded, passes
+from .nearest_points import INFINITE, away_from, refined, search_in
+
+_MORE = 1.0e-6  # covers rounding to float32
+_LEAF = 1  # cells
+
+
+@func
+def corner_of(x: Any):
+    """A position as the tree has it: three coordinates in float32."""
+    found = vec3()
+    for k in range(len(x)):
+        found[k] = float(x[k])
+    return found
+
+
+@func
+def margin_of(x: vec3):
+    """How far rounding to float32 may have moved a position."""
+    return _MORE * (abs(x[0]) + abs(x[1]) + abs(x[2]))
+
+
+@func
+def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any):
+    """The cell with the nearest point, the coordinates of this, and the matrix of a step there. Cells whose boxes have
+    the position come first; if none has, those whose boxes are nearer than the nearest point so far.
+    """
+    point = corner_of(x)
+    best, cell = type(g.tolerance)(INFINITE), -1
+    coords, step = g.starts[0], g.bases[0]
+    if guess >= 0 and passes(filter, guess, target):
+        coords, step = search_in(g, guess, x, False)
+        away = away_from(g, guess, coords, x)
+        best, cell = dot(away, away), guess
+    near = type(g.tolerance)(4.0) * g.tolerance * (sqrt(dot(x, x)) + g.cell_size)
+    end, attempt = subtree_end(g.tree[0], 0), 0
+    while attempt < 2 and best > near * near:
+        radius, number = float64(margin_of(point)), 0
+        if attempt > 0:
+            radius += (1.0 + _MORE) * sqrt(float64(best))
+            best = type(g.tolerance)(INFINITE)  # no search so far was thorough
+        while number < end:
+            node = g.tree[number]
+            is_near = distance_sq(node, point) <= radius * radius
+            if is_near and node.count > 0:
+                index = g.order[node.child]
+                if passes(filter, index, target):
+                    other, other_step = search_in(g, index, x, attempt > 0)
+                    away = away_from(g, index, other, x)
+                    if dot(away, away) < best:
+                        best, cell, coords, step = dot(away, away), index, other, other_step
+                        if attempt > 0:
+                            radius = float64(margin_of(point)) + (1.0 + _MORE) * sqrt(float64(best))
+            number = where(is_near or node.count > 0, number + 1, -node.count)
+        attempt += 1
+    return cell, coords, step
+
+
+@func_grad(search_cell)
+def no_gradient(g: Any, x: Any, guess: int, filter: Any, target: Any, found: int, found_coords: Any, found_step: Any):
+    """None: `refined` has it."""
+
+
+@func
+def find_cell_of_mesh(g: Any, x: Any, guess: int, filter: Any, target: Any):
+    """The cell with the nearest point, and the coordinates of this."""
+    cell, coords, step = search_cell(g, x, guess, filter, target)
+    found = padded(coords)
+    if cell >= 0:
+        found = padded(refined(g, cell, coords, step, x))
+    else:
+        found = type(found)(found.dtype(OUTSIDE))
+    return cell, found
+
+
+MESH_LOOKUPS: dict[str, Function] = {"find_cell": find_cell_of_mesh}
+
+
+@kernel
+def write_boxes(
+    positions: array1d(dtype=Any),
+    vertices: array2d(dtype=int),
+    lowers: array1d(dtype=vec3),
+    uppers: array1d(dtype=vec3),
+):
+    """Write the box of each cell."""
+    cell = tid()
+    lower = corner_of(positions[vertices[0, cell]])
+    upper = lower
+    for v in range(1, vertices.shape[0]):
+        corner = corner_of(positions[vertices[v, cell]])
+        lower, upper = min(lower, corner), max(upper, corner)
+    margin = vec3(max(margin_of(lower), margin_of(upper)))
+    lowers[cell] = lower - margin
+    uppers[cell] = upper + margin
+
+
+class CellTree:
+    """A tree over the boxes of the cells of a mesh.
+
+    Args:
+        positions: The positions of vertices.
+        vertices: The vertices of cells: vertex of a cell x cell.
+        device: Where they are.
+    """
+
+    def __init__(self, positions: array, vertices: array, device: Device):
+        self._positions, self._vertices = positions, vertices
+        self._lowers, self._uppers = (empty(vertices.shape[1], dtype=vec3f, device=device) for _ in range(2))
+        self._write()
+        boxes = self._lowers, self._uppers, None, _LEAF
+        self._tree = GpuBoxBvh(*boxes) if device.is_cuda else BoxBvh(*boxes, False)
+
+    @property
+    def nodes(self) -> array:
+        """The nodes of the tree."""
+        return self._tree.nodes
+
+    @property
+    def order(self) -> array:
+        """The cells in the order of leaves."""
+        return self._tree.order
+
+    def _write(self) -> None:
+        inputs = [self._positions, self._vertices, self._lowers, self._uppers]
+        with observers.NotRecording():
+            launch(write_boxes, self._lowers.size, inputs, device=self._lowers.device)
+
+    def update(self) -> None:
+        """Fit the tree to vertices that were moved."""
+        self._write()
+        self._tree.refit(self._lowers, self._uppers)

@@ -1,0 +1,203 @@
+"""Shape functions in kernels: tables at the points of a quadrature, or polynomials anywhere in a cell.
+
+Both supply the value and the gradient of a function at a place: a row of the tables, or coordinates. Start with
+`shape_record`.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type,attr-defined"
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ... import vector
+from ...arrays.array import array
+from ...devices.device import Device
+from ...lang.kernel import func
+from ...lang.types import Scalar
+from ..kernel_records import record, scalar_class, vector_type
+from .shape_functions import Shape
+
+
+@func
+def table_value(shape: Any, row: int, node: int):
+    """The value of a shape function at a row of the tables."""
+    return shape.values[row, node]
+
+
+@func
+def table_gradient(shape: Any, row: int, node: int):
+    """The gradient of a shape function by coordinates, at a row of the tables."""
+    return shape.gradients[row, node]
+
+
+@func
+def no_place(shape: Any, node: int):
+    """0, as nodes are no rows of the tables."""
+    return 0
+
+
+@func
+def coords_of_node(shape: Any, node: int):
+    """The coordinates of a node."""
+    return shape.nodes[node]
+
+
+@func
+def table_zero(shape: Any):
+    """A gradient of zero."""
+    return shape.gradients.dtype()
+
+
+@func
+def zero_2d(shape: Any):
+    """A gradient of zero in the plane."""
+    return vector(shape.coefficients.dtype(0.0), length=2)
+
+
+@func
+def zero_3d(shape: Any):
+    """A gradient of zero in space."""
+    return vector(shape.coefficients.dtype(0.0), length=3)
+
+
+# Polynomials have a coefficient for each power of each coordinate, the highest powers first. Loops add them up by
+# Horner's rule. Coordinates go from -1 to 1, which keeps the coefficients small.
+
+
+@func
+def value_2d(shape: Any, coords: Any, node: int):
+    """The value of a shape function of two coordinates."""
+    one = type(coords[0])(1.0)
+    x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
+    found, k = one - one, 0
+    for _i in range(shape.powers):
+        inner = one - one
+        for _j in range(shape.powers):
+            inner = inner * y + shape.coefficients[node, k]
+            k += 1
+        found = found * x + inner
+    return found
+
+
+@func
+def gradient_2d(shape: Any, coords: Any, node: int):
+    """The gradient of a shape function of two coordinates."""
+    one = type(coords[0])(1.0)
+    x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
+    found, dx, dy, k = one - one, one - one, one - one, 0
+    for _i in range(shape.powers):
+        inner, slope = one - one, one - one
+        for _j in range(shape.powers):
+            slope = slope * y + inner
+            inner = inner * y + shape.coefficients[node, k]
+            k += 1
+        dx = dx * x + found
+        found = found * x + inner
+        dy = dy * x + slope
+    return vector(dx + dx, dy + dy)
+
+
+@func
+def value_3d(shape: Any, coords: Any, node: int):
+    """The value of a shape function of three coordinates."""
+    one = type(coords[0])(1.0)
+    x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
+    found, k = one - one, 0
+    for _i in range(shape.powers):
+        middle = one - one
+        for _j in range(shape.powers):
+            inner = one - one
+            for _k in range(shape.powers):
+                inner = inner * z + shape.coefficients[node, k]
+                k += 1
+            middle = middle * y + inner
+        found = found * x + middle
+    return found
+
+
+@func
+def gradient_3d(shape: Any, coords: Any, node: int):
+    """The gradient of a shape function of three coordinates."""
+    one = type(coords[0])(1.0)
+    x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
+    found, dx, dy, dz, k = one - one, one - one, one - one, one - one, 0
+    for _i in range(shape.powers):
+        middle, my, mz = one - one, one - one, one - one
+        for _j in range(shape.powers):
+            inner, slope = one - one, one - one
+            for _k in range(shape.powers):
+                slope = slope * z + inner
+                inner = inner * z + shape.coefficients[node, k]
+                k += 1
+            my = my * y + middle
+            middle = middle * y + inner
+            mz = mz * y + slope
+        dx = dx * x + found
+        found = found * x + middle
+        dy = dy * x + my
+        dz = dz * x + mz
+    return type(coords)(dx + dx, dy + dy, dz + dz)
+
+
+@cache
+def table_record(scalar: Scalar, cell_dimension: int) -> Any:
+    """Values and gradients of shape functions: row x node of a cell."""
+    fields = {
+        "values": array(dtype=scalar_class(scalar), ndim=2),
+        "gradients": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
+    }
+    supplies = {
+        "shape_value": table_value,
+        "shape_gradient": table_gradient,
+        "zero_gradient": table_zero,
+        "node_place": no_place,
+    }
+    return record(f"TableOf{cell_dimension}D", fields, supplies)
+
+
+@cache
+def polynomial_record(scalar: Scalar, cell_dimension: int) -> Any:
+    """Coefficients of shape functions: node of a cell x powers of coordinates."""
+    functions = {2: (value_2d, gradient_2d, zero_2d), 3: (value_3d, gradient_3d, zero_3d)}[cell_dimension]
+    supplies = dict(zip(("shape_value", "shape_gradient", "zero_gradient"), functions))
+    supplies |= {"node_place": coords_of_node}
+    fields = {"coefficients": array(dtype=scalar_class(scalar), ndim=2), "powers": int}
+    fields |= {"nodes": array(dtype=vector_type(3, scalar))}  # their coordinates
+    return record(f"PolynomialOf{cell_dimension}D", fields, supplies)
+
+
+def shape_class(scalar: Scalar, cell_dimension: int, is_free: bool) -> Any:
+    """The class of records of shape functions."""
+    return (polynomial_record if is_free else table_record)(scalar, cell_dimension)
+
+
+def shape_record(
+    shape: Shape, points: np.ndarray | None, scalar: Scalar, device: Device, order: list[int] | None = None
+) -> Any:
+    """What kernels need of shape functions at some points of cells, or anywhere.
+
+    Args:
+        shape: The shape functions.
+        points: The points, which are the rows of the tables; None for polynomials.
+        scalar: The type of numbers.
+        device: Where kernels run.
+        order: Which functions, in which order; all as they are if left out.
+    """
+    dimension, number = shape.cell.dimension, scalar_class(scalar)
+    picked = list(range(shape.count)) if order is None else order
+    made = shape_class(scalar, dimension, points is None)
+    if points is None:
+        nodes = np.pad(shape.nodes[picked], ((0, 0), (0, 3 - dimension)))
+        return made(
+            array(shape.coefficients()[picked], dtype=number, device=device),
+            shape.degree + 1,
+            array(nodes, dtype=vector_type(3, scalar), device=device),
+        )
+    gradients = np.ascontiguousarray(shape.gradients(points)[:, picked])
+    return made(
+        array(np.ascontiguousarray(shape.values(points)[:, picked]), dtype=number, device=device),
+        array(gradients, dtype=vector_type(dimension, scalar), device=device),
+    )

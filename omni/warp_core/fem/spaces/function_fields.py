@@ -1,0 +1,283 @@
+"""Fields that are no functions of a space: of the position (`ImplicitField`), and of another geometry's field
+(`NonconformingField`).
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type,attr-defined,arg-type"
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ... import dot
+from ...arrays.array import array
+from ...front import content_hash
+from ...lang.kernel import Function, func
+from ...lang.types import F32, Scalar, Type
+from ...lang.values.struct_operators import CALL
+from ...lang.values.type_registry import wc_type
+from ..domains.domains import GeometryDomain
+from ..field_operators import grad
+from ..geometries.lookup import find_cell, make_free_sample
+from ..kernel_records import SAMPLE, arguments_record, coords_at, position_at, record, scalar_class, vector_type
+from .field_records import Parts, Values, operators
+from .fields import DiscreteField, GeometryField
+
+__all__ = ["ImplicitField", "NonconformingField"]
+
+
+@func
+def place_of(u: Any, s: SAMPLE):
+    """The position of a sample."""
+    return position_at(u.geometry, s.cell, s.place, coords_at(s, u))
+
+
+class DomainField(GeometryField):
+    """A field that is evaluated at positions of a domain.
+
+    Args:
+        domain: The domain.
+        degree: As which degree it counts where a quadrature is chosen.
+    """
+
+    def __init__(self, domain: GeometryDomain, degree: int):
+        if not isinstance(domain, GeometryDomain):
+            raise TypeError(
+                f"{type(self).__name__}: expected a domain, fem.Cells(geometry), got {type(domain).__name__}"
+            )
+        self.domain, self.geometry, self._degree = domain, domain.geometry, degree
+        self._known: dict[Any, tuple[Any, array]] = {}
+
+    @property
+    def degree(self) -> int:
+        """As which degree it counts where a quadrature is chosen."""
+        return self._degree
+
+    def _places(self, points: np.ndarray | None) -> tuple[Any, array]:
+        """The geometry at points of cells, and these, as kernels read them."""
+        g, key = self.geometry, None if points is None else points.tobytes()
+        if key not in self._known:
+            given = np.zeros((0, g.cell_dimension)) if points is None else points
+            padded = np.pad(given, ((0, 0), (0, 3 - given.shape[1])))
+            self._known[key] = g.record(points), array(padded, dtype=vector_type(3, g.scalar), device=g.device)
+        return self._known[key]
+
+
+def _places(geometry: Any, scalar: Scalar) -> dict[str, Any]:
+    return {"geometry": geometry, "cell_coords": array(dtype=vector_type(3, scalar))}
+
+
+# -- functions of the position --------------------------------------------------------------------------------------
+
+
+class ImplicitField(DomainField):
+    """A field whose values a function of the position gives.
+
+    Args:
+        domain: Where the field is.
+        func: A `@wp.func`: its first parameter is the position.
+        values: Its other arguments, by names of parameters.
+        grad_func: A function with the same parameters that gives the gradient; `fem.grad` is refused without.
+        div_func: One that gives the divergence; `fem.div` is refused without.
+        degree: As which degree the field counts where a quadrature is chosen.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @wp.func
+    ... def height(x: wp.vec2, factor: float):
+    ...     return factor * x[0]
+    >>> @fem.integrand
+    ... def volume(s: fem.Sample, u: fem.Field):
+    ...     return u(s)
+    >>> cells = fem.Cells(fem.Grid2D(res=(2, 2)))
+    >>> field = fem.ImplicitField(cells, height, values={"factor": 4.0}, degree=1)
+    >>> fem.integrate(volume, domain=cells, fields={"u": field})
+    2.0
+    """
+
+    def __init__(
+        self,
+        domain: GeometryDomain,
+        func: Function,
+        values: Mapping[str, Any] | None = None,
+        grad_func: Function | None = None,
+        div_func: Function | None = None,
+        degree: int = 0,
+    ):
+        super().__init__(domain, degree)
+        given = {"func": func, "grad_func": grad_func, "div_func": div_func}
+        for name, f in given.items():
+            if not isinstance(f, Function) and (f is not None or name == "func"):
+                raise TypeError(f"ImplicitField: {name}: expected a function with @wp.func, got {type(f).__name__}")
+        self.func, self._functions = func, given
+        self.values = dict(values or {})
+        names = [name for name, _ in func.params[1:]]
+        if set(names) != self.values.keys():
+            raise ValueError(
+                f"ImplicitField: values: `{func.name}` takes {names} after the position, got {sorted(self.values)}"
+            )
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the field."""
+        types = [_type_of(self.func.name, name, t, self.values[name]) for name, t in self.func.params[1:]]
+        where = self._places(points)
+        made = _implicit_record(type(where[0]), self.geometry.scalar, tuple(types), _Functions(self._functions))
+        arguments = arguments_record(tuple(types))(*(self.values[name] for name, _ in self.func.params[1:]))
+        return made(*where, arguments)
+
+
+def _type_of(function: str, name: str, t: Any, given: Any) -> Type:
+    """The type of an argument: that of the parameter, or that of what is given."""
+    if isinstance(t, Type):
+        return t
+    own = getattr(given, "__wc_type__", None) or (type(given) if isinstance(given, (int, float, bool)) else None)
+    try:
+        return own if isinstance(own, Type) else wc_type(own)
+    except TypeError:
+        got = type(given).__name__
+        raise TypeError(f"ImplicitField: `{name}` of `{function}` cannot be {got}; annotate it with a type") from None
+
+
+class _Functions:
+    """The functions of a field, equal to others that mean the same."""
+
+    def __init__(self, given: Mapping[str, Function | None]):
+        self.given = given
+        self.digest = "_".join("none" if f is None else content_hash.digest(f)[:16] for f in given.values())
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Functions) and other.digest == self.digest
+
+
+@cache
+def _implicit_record(geometry: Any, scalar: Scalar, types: tuple[Type, ...], functions: _Functions) -> Any:
+    names = {"func": CALL, "grad_func": "grad", "div_func": "div"}
+    supplies = {names[k]: _at_position(f) for k, f in functions.given.items() if f is not None}
+    refuses = {
+        "grad": "the field has no gradient: write fem.ImplicitField(..., grad_func=...)",
+        "div": "the field has no divergence: write fem.ImplicitField(..., div_func=...)",
+    }
+    fields = _places(geometry, scalar) | {"arguments": arguments_record(types)}
+    refuses = {name: why for name, why in refuses.items() if name not in supplies}
+    return record(f"ImplicitField_{functions.digest}", fields, supplies, refuses)
+
+
+def _at_position(of: Function) -> Function:
+    """The function that evaluates another one at the position of a sample, with the arguments that the field has."""
+
+    @func
+    def evaluated(u: Any, s: SAMPLE):
+        return of(place_of(u, s), *u.arguments)
+
+    return evaluated
+
+
+# -- fields of other geometries -------------------------------------------------------------------------------------
+
+
+class NonconformingField(DomainField):
+    """A field of another geometry, which is looked up at the positions of a domain.
+
+    Args:
+        domain: Where the field is evaluated.
+        field: A discrete field. Its geometry, if it is a mesh, needs `build_bvh=True`.
+        background: The value outside of its geometry: a number, a value of its type, or a field of the domain.
+
+    >>> import omni.warp_core.fem as fem
+    >>> coarse = fem.make_polynomial_space(fem.Grid2D(res=(1, 1))).make_field()
+    >>> coarse.dof_values = [0.0, 0.0, 2.0, 2.0]
+    >>> fine = fem.make_polynomial_space(fem.Grid2D(res=(4, 1))).make_field()
+    >>> fem.interpolate(fem.NonconformingField(fem.Cells(fine.geometry), coarse), dest=fine)
+    >>> fine.dof_values.list()
+    [0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 2.0, 2.0]
+    """
+
+    def __init__(self, domain: GeometryDomain, field: DiscreteField, background: Any = 0.0):
+        if not isinstance(field, DiscreteField):
+            raise TypeError(f"NonconformingField: expected a discrete field, got {type(field).__name__}")
+        super().__init__(domain, field.degree)
+        mine, other = self.geometry, field.geometry
+        if (mine.scalar, mine.dimension) != (other.scalar, other.dimension):
+            raise ValueError(
+                f"NonconformingField: {mine.name} and {other.name} need the same numbers and as many coordinates"
+            )
+        self.field, self.background, self.dtype = field, background, field.dtype
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the field."""
+        other, scalar, where = self.field.geometry, self.geometry.scalar, self._places(points)
+        has_field = isinstance(self.background, GeometryField)
+        if has_field and self.background.geometry is not self.geometry:
+            raise ValueError("NonconformingField: background: its geometry is not that of the domain")
+        background = self.background.record(points) if has_field else self.dtype(self.background)
+        field, searched = self.field.record(None), other.record(None)
+        parts = (*where, field, searched)
+        kind = _nonconforming_record(
+            *map(type, (where[0], field, searched)),
+            type(background) if has_field else self.dtype,
+            has_field,
+            self.field.space.values,
+            scalar,
+            other.dimension,
+        )
+        at = other.vertex_positions
+        size = float(np.abs(at).max() + np.ptp(at, axis=0).max())
+        return kind(*parts, background, (1e-5 if scalar is F32 else 1e-11) * size)
+
+
+@cache
+def _nonconforming_record(
+    geometry: Any,
+    field: Any,
+    searched: Any,
+    background: Any,
+    has_field: bool,
+    values: Values,
+    scalar: Scalar,
+    dimension: int,
+) -> Any:
+    """What kernels need of a field of another geometry, where `searched` is the class of the record of this."""
+
+    @func
+    def found(u: Any, s: SAMPLE):
+        x = place_of(u, s)
+        cell, coords = find_cell(u.searched, x, -1, 0, 0)
+        away = position_at(u.searched, cell, coords, coords) - x
+        return make_free_sample(cell, coords), dot(away, away) <= u.tolerance * u.tolerance
+
+    @func
+    def value(u: Any, s: SAMPLE):
+        inner, is_inside = found(u, s)
+        result = background_of(u, s)
+        if is_inside:
+            result = u.field(inner)
+        return result
+
+    @func
+    def gradient(u: Any, s: SAMPLE):
+        inner, is_inside = found(u, s)
+        result = grad(u.field, inner)
+        if not is_inside:
+            result = slope_of_background(u, s, result)
+        return result
+
+    @func
+    def background_of(u: Any, s: SAMPLE):
+        if has_field:
+            return u.background(s)
+        return u.background
+
+    @func
+    def slope_of_background(u: Any, s: SAMPLE, inside: Any):
+        if has_field:
+            return grad(u.background, s)
+        return type(inside)()
+
+    parts = {"field": field, "searched": searched, "background": background, "tolerance": scalar_class(scalar)}
+    name = f"NonconformingField_{values.word}" + "_on_field" * has_field
+    supplies, refuses = operators(values, dimension, Parts(value, gradient, value, gradient))
+    return record(name, _places(geometry, scalar) | parts, supplies, refuses)
