@@ -61,7 +61,7 @@ def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any):
         if attempt > 0:
             radius += (1.0 + _MORE) * sqrt(float64(best))
             best = type(g.tolerance)(INFINITE)  # no search so far was thorough
-        while number < end:
+        while number < end and best > near * near:
             node = g.tree[number]
             is_near = distance_sq(node, point) <= radius * radius
             if is_near and node.count > 0:
