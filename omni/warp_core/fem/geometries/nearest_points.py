@@ -135,21 +135,18 @@ def curvature(g: Any, cell: int, coords: Any, away: Any, squares: Any):
 
 
 @func
-def newton_in_box(g: Any, cell: int, x: Any, is_bounded: bool, is_thorough: bool):
+def newton_in_box(g: Any, cell: int, x: Any, is_bounded: bool):
     """The nearest point of a cell, or of all coordinates."""
     coords, step = g.starts[0], g.bases[0]
     zero, one = type(g.tolerance)(0.0), type(g.tolerance)(1.0)
     moved, rounds = one, 0
-    most = where(is_thorough, _ROUNDS, _FEW)
-    while moved > g.tolerance and rounds < most:
+    while moved > g.tolerance and rounds < _ROUNDS:
         j = jacobian_at(g, cell, padded(coords))
         slope, basis = transpose(j) * away_from(g, cell, coords, x), g.bases[0]
         if is_bounded:
             for k in range(len(coords)):
                 if (coords[k] <= zero and slope[k] > zero) or (coords[k] >= one and slope[k] < zero):
                     basis[k, k] = zero
-                    if rounds > 1 and not is_thorough:
-                        most = 0
         step = newton_matrix(transpose(j) * j, basis)
         change = step * slope
         moved = zero
@@ -171,20 +168,51 @@ def newton_in_box(g: Any, cell: int, x: Any, is_bounded: bool, is_thorough: bool
 
 
 @func_grad(newton_in_box)
-def no_gradient(g: Any, cell: int, x: Any, is_bounded: bool, is_thorough: bool, found: Any, found_step: Any):  # noqa: F811
+def no_gradient(g: Any, cell: int, x: Any, is_bounded: bool, found: Any, found_step: Any):  # noqa: F811
+    """None: `refined` has it."""
+
+
+@func
+def position_in_box(g: Any, cell: int, x: Any):
+    """The coordinates of a position in the cell, by Newton's method; those of some point of the cell for others."""
+    coords, step = g.starts[0], g.bases[0]
+    zero, one = type(g.tolerance)(0.0), type(g.tolerance)(1.0)
+    moved, rounds = one, 0
+    while moved > g.tolerance and rounds < _FEW:
+        j = jacobian_at(g, cell, padded(coords))
+        step = inverse(transpose(j) * j)
+        change = step * (transpose(j) * away_from(g, cell, coords, x))
+        moved = zero
+        for k in range(len(coords)):
+            to = clamp(coords[k] - change[k], -one, one + one)
+            moved = max(moved, abs(to - coords[k]))
+            coords[k] = to
+        rounds += 1
+    for k in range(len(coords)):
+        coords[k] = clamp(coords[k], zero, one)
+    return coords, step
+
+
+@func_grad(position_in_box)
+def no_gradient(g: Any, cell: int, x: Any, found: Any, found_step: Any):  # noqa: F811
     """None: `refined` has it."""
 
 
 @func
 def search_in_box(g: Any, cell: int, x: Any, is_thorough: bool):
     """The nearest point of a quadrilateral or hexahedron."""
-    return newton_in_box(g, cell, x, True, is_thorough)
+    coords, step = g.starts[0], g.bases[0]
+    if is_thorough:
+        coords, step = newton_in_box(g, cell, x, True)
+    else:
+        coords, step = position_in_box(g, cell, x)
+    return coords, step
 
 
 @func
 def coords_in_box(g: Any, cell: int, x: Any):
     """The coordinates of a position, beyond the cell too."""
-    coords, step = newton_in_box(g, cell, x, False, True)
+    coords, step = newton_in_box(g, cell, x, False)
     return padded(refined(g, cell, coords, step, x))
 
 
