@@ -489,6 +489,8 @@ def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str
     if ending.signal == signal.SIGKILL:
         return f"the {options.command} was killed, perhaps because memory ran out"
     name = signal.Signals(ending.signal).name
+    if ending.signal == signal.SIGABRT and getattr(options, "memory", None):  # C++ ends a process without memory so
+        return f"the {options.command} crashed ({name}), perhaps because memory ran out; let it take more: --memory GB"
     if options.command != "play":
         return f"the {options.command} crashed ({name}); the file may be damaged"
     return f"the play crashed ({name}); {isolation.OUT_OF_BOUNDS}"

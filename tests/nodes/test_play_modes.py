@@ -145,7 +145,8 @@ def test_a_play_that_has_no_memory_to_begin_says_so(make_scene, tmp_path):
     scene = make_scene(TIME)
     found = command("play", scene, "-o", tmp_path / "out.usda", "--memory", "0.01", tmp_path=tmp_path)
     assert found.returncode == cli_arguments.CRASHED
-    assert found.stderr == "error: memory ran out; let it take more: --memory GB\n"
+    told = found.stderr.splitlines()[-1]  # C++ code that finds no memory tells so itself, and ends the process
+    assert told.startswith("error: ") and "memory ran out; let it take more: --memory GB" in told
 
 
 @contextlib.contextmanager
