@@ -360,7 +360,7 @@ def _type_of(described: Any, attrib: str | None) -> tuple[Type, int]:
 
 def _checked(t: Type, own: Type, attrib: str | None) -> Type:
     """`t`, which has to have the numbers that the attribute has."""
-    if [getattr(x, "scalar", x) for x in (t, own)].count(getattr(own, "scalar", own)) != 2 or t.size != own.size:
+    if getattr(t, "scalar", t) is not getattr(own, "scalar", own) or t.size != own.size:
         theirs, ours = (python_type(x).__name__ for x in (own, t))
         raise TypeError(f"dtype: attribute {attrib!r} has elements of {theirs}, which cannot be read as {ours}")
     return t

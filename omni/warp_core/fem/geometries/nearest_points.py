@@ -201,7 +201,6 @@ def no_gradient(g: Any, cell: int, x: Any, found: Any, found_step: Any):  # noqa
 @func
 def search_in_box(g: Any, cell: int, x: Any, is_thorough: bool):
     """The nearest point of a quadrilateral or hexahedron."""
-    coords, step = g.starts[0], g.bases[0]
     if is_thorough:
         coords, step = newton_in_box(g, cell, x, True)
     else:

@@ -33,7 +33,7 @@ from .fsai_kernels import (
     take_over,
     write_places,
 )
-from .fsai_rows import row_types
+from .fsai_rows import scaled_matrix
 from .linear_operator import LinearOperator, flat
 
 __all__ = ["FSAI"]
@@ -139,7 +139,7 @@ class FSAI(LinearOperator):
         launch(write_places, A.values.size * A.block_size, [flat(places.values)], device=A.device)
         apart = bsr_copy(places, block_shape=(1, 1))
         self._sources = _as_places(apart.values, apart.nnz_sync())
-        real, scaled, *_ = row_types(A.scalar_type, self._most)
+        real, scaled = scaled_matrix(A.scalar_type)
         self._matrix = scaled(offsets=apart.offsets, columns=apart.columns)
         self._matrix.values = empty(self._sources.size, dtype=A.scalar_type, device=A.device)
         self._matrix.scales = empty(A.shape[0], dtype=real, device=A.device)
@@ -147,8 +147,7 @@ class FSAI(LinearOperator):
     def _read(self, A: BsrMatrix, status: array) -> None:
         """Read the numbers of a matrix, and find the scales of its rows."""
         launch(take_numbers, self._sources.size, [self._sources, flat(A.values), self._matrix.values], device=A.device)
-        find_scales = scales_kernel(A.scalar_type, self._most)
-        launch(find_scales, A.shape[0], [self._matrix, status], device=A.device)
+        launch(scales_kernel(A.scalar_type), A.shape[0], [self._matrix, status], device=A.device)
 
     def _choose(self, tolerance: float, step: int, factor: Any) -> None:
         A, count = self.source, self.shape[0]

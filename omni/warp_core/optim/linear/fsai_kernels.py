@@ -9,7 +9,7 @@ from typing import Any
 from ... import atomic_add, isfinite, min, sqrt, tid, zeros
 from ...arrays.array import array1d, array2d
 from ...lang.kernel import kernel
-from .fsai_rows import row_functions, row_types, search_function
+from .fsai_rows import is_good, number, row_functions, row_types, scaled_matrix, search_function
 from .solver_kernels import OPTIONS
 
 # The places of what `FSAI.update_status` counts.
@@ -17,10 +17,9 @@ MISMATCHES, BAD_DIAGONALS, FAILURES, REGULARIZED = 0, 1, 2, 3
 
 
 @cache
-def scales_kernel(scalar: Any, most: int) -> Any:
-    """Return the kernel that scales a matrix."""
-    real, scaled, *_ = row_types(scalar, most)
-    number, _, _, is_good = row_functions(scalar, most)
+def scales_kernel(scalar: Any) -> Any:
+    """Return the kernel that scales a matrix of numbers of a type."""
+    real, scaled = scaled_matrix(scalar)
 
     @kernel(**OPTIONS)
     def find_scales(A: scaled, status: array1d(dtype=int)):
@@ -40,7 +39,7 @@ def scales_kernel(scalar: Any, most: int) -> Any:
 def choose_kernel(scalar: Any, most: int) -> Any:
     """Return the kernel that finds the supports of rows of up to `most` numbers, and the numbers."""
     real, scaled, *_ = row_types(scalar, most)
-    number, put_row, solve_backwards, is_good = row_functions(scalar, most)
+    put_row, solve_backwards = row_functions(scalar, most)
     find_best = search_function(scalar, most)
 
     @kernel(**OPTIONS)
@@ -103,7 +102,7 @@ def choose_kernel(scalar: Any, most: int) -> Any:
 def refit_kernel(scalar: Any, most: int) -> Any:
     """Return the kernel that computes the numbers of rows for given supports."""
     real, scaled, *_ = row_types(scalar, most)
-    number, put_row, solve_backwards, is_good = row_functions(scalar, most)
+    put_row, solve_backwards = row_functions(scalar, most)
 
     @kernel(**OPTIONS)
     def refit(

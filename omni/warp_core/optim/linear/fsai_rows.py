@@ -33,15 +33,13 @@ class RowTypes(NamedTuple):
 class RowFunctions(NamedTuple):
     """What kernels do with a row."""
 
-    number: Any
     put_row: Any
     solve_backwards: Any
-    is_good: Any
 
 
 @cache
-def row_types(scalar: Any, most: int) -> RowTypes:
-    """Return the types for a matrix of numbers of a type, and rows of up to `most` numbers."""
+def scaled_matrix(scalar: Any) -> tuple[Any, Any]:
+    """Return the type that rows are computed in, and the class of matrices of numbers of a type with their scales."""
     real = float64 if scalar is float64 else float32
 
     class ScaledMatrix:
@@ -51,23 +49,37 @@ def row_types(scalar: Any, most: int) -> RowTypes:
         scales: array1d(dtype=real)
 
     ScaledMatrix.__name__ = ScaledMatrix.__qualname__ = f"ScaledMatrixOf{scalar.__name__}"
+    return real, struct(ScaledMatrix)
+
+
+@cache
+def row_types(scalar: Any, most: int) -> RowTypes:
+    """Return the types for a matrix of numbers of a type, and rows of up to `most` numbers."""
+    real, matrix = scaled_matrix(scalar)
     square, row = fixedarray(dtype=real, shape=(most, most)), fixedarray(dtype=real, shape=most)
-    return RowTypes(real, struct(ScaledMatrix), square, row, fixedarray(dtype=int, shape=most))
+    return RowTypes(real, matrix, square, row, fixedarray(dtype=int, shape=most))
+
+
+@func
+def number(A: Any, i: int, j: int):
+    """A number of a scaled matrix."""
+    found, end = A.scales.dtype(0.0), A.offsets[i + 1]
+    at = first_at_least(A.columns, A.offsets[i], end, j)
+    if at < end and A.columns[at] == j:
+        found = A.scales.dtype(A.values[at]) * A.scales[i] * A.scales[j]
+    return found
+
+
+@func
+def is_good(left: Any, floor: Any) -> bool:
+    """True for the square of a number on the diagonal that divisions may take; not for NaN."""
+    return left > floor
 
 
 @cache
 def row_functions(scalar: Any, most: int) -> RowFunctions:
     """Return what kernels do with rows of up to `most` numbers."""
     real, scaled, square, row, places = row_types(scalar, most)
-
-    @func
-    def number(A: scaled, i: int, j: int) -> real:
-        """A number of the scaled matrix."""
-        found, end = real(0.0), A.offsets[i + 1]
-        at = first_at_least(A.columns, A.offsets[i], end, j)
-        if at < end and A.columns[at] == j:
-            found = real(A.values[at]) * A.scales[i] * A.scales[j]
-        return found
 
     @func
     def put_row(A: scaled, i: int, support: places, count: int, root: square, target: row) -> real:
@@ -91,12 +103,7 @@ def row_functions(scalar: Any, most: int) -> RowFunctions:
                 rest -= root[k, j] * solution[k]
             solution[j] = rest / root[j, j]
 
-    @func
-    def is_good(left: real, floor: real) -> bool:
-        """True for the square of a number on the diagonal that divisions may take; not for NaN."""
-        return left > floor
-
-    return RowFunctions(number, put_row, solve_backwards, is_good)
+    return RowFunctions(put_row, solve_backwards)
 
 
 @cache
