@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 from . import config
 from .codegen.target import GpuOptions, Target
-from .ir.launch_facts import Accumulation, Counts, Need, Offset, Stores, Utf8
+from .ir.launch_facts import Accumulation, Counts, Dependences, Effects, Need, Offset, Stores, TangentFacts, Utf8
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
 from .lang.deep_recursion import with_large_stack
@@ -439,6 +439,15 @@ def _take_built(request: CompileRequest) -> _Built | None:
     return _built.get(request.kernel, {}).pop(_kind(request), None)
 
 
+def facts_key(kernel: Kernel, kind: str) -> str:
+    """Hash of everything that facts of a kind about a kernel depend on, in hexadecimal."""
+    content = _stage("front.content_hash").digest(kernel.primal)
+    types = tuple(t for _, t in kernel.params)
+    blocks = _block_dims.get(kernel.primal, 0), kernel.options.get("tiled", 0)
+    options = kind, types, kernel.transform, blocks, config.dialect, compiler_version()
+    return blake2b(repr((content, options)).encode(), digest_size=20).hexdigest()
+
+
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
     """Return `reads` and `replays` of the artifact that compiling an adjoint would give. The third result has the types
     of the arrays in which the kernel must keep values for it (`Augmented`), or nothing. Raises as `compile`.
@@ -467,17 +476,17 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
     return with_large_stack(find, request.subject)
 
 
-def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
-    """`autodiff.flows.flows` of a kernel. Raises as `compile`."""
+def differentiable_dependences(kernel: Kernel) -> Dependences:
+    """Return between which parameters derivatives flow. Raises as `compile`."""
 
-    def find() -> tuple[frozenset[int], ...]:
+    def find() -> Dependences:
         fn = _lowered(kernel.primal, kernel.transform)
+        given = _stage("front.gradients.library_rules").library_gradient
         try:
-            return _stage("autodiff.analysis.dependence").differentiable_dependences(
-                fn, _stage("front.gradients.library_rules").library_gradient
-            )
-        except NotDifferentiable as why:
-            raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
+            flow = _stage("autodiff.analysis.dependence").differentiable_dependences(fn, given)
+        except NotDifferentiable:
+            return Dependences(None)
+        return Dependences(tuple(tuple(sorted(sources)) for sources in flow))
 
     return with_large_stack(find, kernel.subject)
 
@@ -492,10 +501,10 @@ def uses_structures(kernel: Kernel) -> bool:
     return with_large_stack(find, kernel.subject)
 
 
-def effects(kernel: Kernel) -> Any:
-    """Return the mod/ref effects of a kernel: `ir.analysis.effects.Effects`. Raises as `compile`."""
+def effects(kernel: Kernel) -> Effects:
+    """Return the mod/ref effects of a kernel. Raises as `compile`."""
 
-    def find() -> Any:
+    def find() -> Effects:
         fn = _lowered(kernel.primal, kernel.transform)
         return _stage("ir.analysis.effects").effects(fn, _flat(fn))
 
@@ -512,18 +521,6 @@ def array_lookups(kernel: Kernel) -> Any:
         return _stage("autodiff.analysis.structure_arrays").array_lookups(_lowered(kernel.primal, kernel.transform))
 
     return with_large_stack(find, kernel.subject)
-
-
-class TangentFacts(NamedTuple):
-    """Facts about a kernel in forward mode.
-
-    `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
-    the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
-    """
-
-    needed: tuple[bool, ...]
-    written: tuple[bool, ...]
-    nearby: bool
 
 
 def tangent_facts(kernel: Kernel) -> TangentFacts:

@@ -10,32 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ..arrays.array import array
 from ..arrays.layouts import byte_range, identity, may_share_memory, merge_ranges
 from ..arrays.transfer import copy
 from ..autodiff.jvp.tangent_values import carries
-from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
 from ..lang.inference import check_count
-from ..lang.kernel import Kernel, on_redefinition
+from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import Tangent
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..launches.kernel_facts import tangent_facts
 from ..launches.launch import _check_kernel, _sequence, launch
 from ..launches.overloads import instance_for
 from ..tape import launch_vjp
 from .tangent_storage import TangentStorage, arrays_in, pairs, tangent_value
-
-_facts: WeakKeyDictionary[Kernel, TangentFacts] = WeakKeyDictionary()
-on_redefinition.append(_facts.clear)
-
-
-def facts(kernel: Kernel) -> TangentFacts:
-    """Return the facts that a launch in forward mode needs."""
-    if kernel not in _facts:
-        _facts[kernel] = tangent_facts(kernel)
-    return _facts[kernel]
 
 
 def launch_tangent(
@@ -48,7 +37,7 @@ def launch_tangent(
     block_dim: int,
 ) -> None:
     """Launch the tangent kernel of a kernel. `given` are tangents of arguments that are no arrays, or None."""
-    known_facts = facts(kernel)
+    known_facts = tangent_facts(kernel)
     active, moved = [], []
     for (_, t), value, tangent, need in zip(kernel.params, args, given, known_facts.needed):
         known = any(shadows.of(a) is not None for a in arrays_in(value))
@@ -92,7 +81,7 @@ def kernel_jvp(
     check_count(instance, args)
     args = [launch_vjp.as_array(a, t, where) for a, (_, t) in zip(args, instance.params)]
     given = _given(instance, args, tangents)
-    needed, written, *_ = facts(instance)
+    needed, written, *_ = tangent_facts(instance)
     shadows, copied = _shadows(instance, args, given, needed)
     launch_tangent(instance, dim, args, given, shadows, where, block_dim)
     for tangent, view in copied:

@@ -11,10 +11,11 @@ from ..arrays.array import array
 from ..arrays.factories import empty_like
 from ..dispatch import call_site, observers
 from ..dispatch.operation import KernelLaunch, Operation, Term
+from ..launches.kernel_facts import tangent_facts
 from ..tape import launch_vjp, structures
 from ..tape.launch_vjp import as_array, covers
 from ..tape.mutation_check import first_change
-from .launch_jvp import facts, launch_tangent
+from .launch_jvp import launch_tangent
 from .tangent_storage import TangentStorage, arrays_in
 
 
@@ -167,4 +168,5 @@ class JvpTrace(observers.Observer):
 
 def _written(kernel: Any, held: Sequence[Any]) -> dict[str, Any]:
     """The arguments that a kernel writes, by their names."""
-    return {name: a for (name, _), a, is_written in zip(kernel.params, held, facts(kernel).written) if is_written}
+    written = tangent_facts(kernel).written
+    return {name: a for (name, _), a, is_written in zip(kernel.params, held, written) if is_written}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..forward_mode.launch_jvp import facts as tangent_facts
 from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import Tangent
 from ..lang.types import Array
+from ..launches.kernel_facts import tangent_facts
 
 Shape = tuple[int, ...]
 INPUT, IN_OUT, OUTPUT, VALUE = "input", "in-out", "output", "value"

@@ -109,3 +109,64 @@ class Counts(NamedTuple):
     threads: bool = False
     blocks: bool = False
     arrays: tuple[Count, ...] = ()
+
+
+class Access(NamedTuple):
+    """Accesses of a kernel to an array.
+
+    Adding to elements without looking at them is no reading, nor is looking at what the thread itself has stored at its
+    own index. `covers`: every thread writes the element at its own index, so that a launch over the array's shape
+    leaves nothing of what was there.
+    """
+
+    reads: bool = False
+    writes: bool = False
+    covers: bool = False
+
+
+class ArrayAccess(NamedTuple):
+    """Effects of a kernel on one array: the parameter with number `param`, or the member of it that `path` leads to."""
+
+    param: int
+    path: tuple[str, ...]
+    access: Access
+
+
+class Effects(NamedTuple):
+    """Mod/ref effects of a kernel.
+
+    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
+    `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
+    or by address. `ids` are the parameters that are ids of structures, None if ids come from elsewhere, too.
+    `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
+    """
+
+    params: tuple[Access, ...]
+    arrays: tuple[ArrayAccess, ...]
+    unordered: bool
+    hidden: bool
+    ids: tuple[int, ...] | None
+    bitcasts_floats: bool
+    makes_of_bits: bool
+
+
+class Dependences(NamedTuple):
+    """Between which parameters of a kernel derivatives flow.
+
+    `of` has for each parameter those whose elements have a part in the derivative of its elements; None if the kernel
+    does something that has no derivative.
+    """
+
+    of: tuple[tuple[int, ...], ...] | None
+
+
+class TangentFacts(NamedTuple):
+    """Facts about a kernel in forward mode.
+
+    `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
+    the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
+    """
+
+    needed: tuple[bool, ...]
+    written: tuple[bool, ...]
+    nearby: bool

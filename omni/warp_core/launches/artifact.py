@@ -1,4 +1,4 @@
-"""A compiled kernel as the bytes of a file.
+"""A compiled kernel, or facts about a kernel, as the bytes of a file.
 
 The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object (for a GPU, PTX and machine
 code). The checksum covers the key that the file is stored under and everything after it. The reader checks lengths
@@ -13,11 +13,14 @@ import struct
 from collections.abc import Callable
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from ..compiler import Artifact
 from ..ir.launch_facts import Offset, Utf8
 from ..lang.blake2 import blake2b
+
+_Facts = TypeVar("_Facts", bound=NamedTuple)
+_Read = TypeVar("_Read")
 
 MAGIC = b"OmWarpK\n"
 FORMAT = 13
@@ -39,16 +42,34 @@ def to_bytes(artifact: Artifact, key: str) -> bytes:
     """Return the file image of `artifact` for storing it under `key`. Raises TooLarge."""
     facts = {k: v for k, v in artifact._asdict().items() if k not in ("code", "machine_code")}
     facts["code_bytes"] = len(artifact.code)
+    return _image(facts, artifact.code + artifact.machine_code, key)
+
+
+def from_bytes(data: bytes, key: str) -> Artifact:
+    """Return the artifact whose file image under `key` is `data`. Raises DamagedArtifact on anything else."""
+    return _parse(data, key, _artifact)
+
+
+def facts_to_bytes(facts: NamedTuple, key: str) -> bytes:
+    """Return the file image of facts alone, such as `Effects`, for storing them under `key`. Raises TooLarge."""
+    return _image(facts, b"", key)
+
+
+def facts_from_bytes(data: bytes, key: str, kind: type[_Facts]) -> _Facts:
+    """Return the facts whose file image under `key` is `data`. Raises DamagedArtifact on anything else."""
+    return _parse(data, key, lambda facts, _: _reader(kind)(facts))
+
+
+def _image(facts: Any, code: bytes, key: str) -> bytes:
     meta = json.dumps(facts, separators=(",", ":")).encode()
-    code = artifact.code + artifact.machine_code
     if len(meta) > _MAX_FACTS or len(meta) + len(code) > MAX_BYTES - _HEADER.size:
         raise TooLarge(f"{len(meta)} bytes of facts and {len(code)} of code")
     content = _LENGTHS.pack(len(meta), len(code)) + meta + code
     return MAGIC + struct.pack("<I", FORMAT) + _checksum(key, content) + content
 
 
-def from_bytes(data: bytes, key: str) -> Artifact:
-    """Return the artifact whose file image under `key` is `data`. Raises DamagedArtifact on anything else."""
+def _parse(data: bytes, key: str, read: Callable[[Any, bytes], _Read]) -> _Read:
+    """Return what `read` makes of the facts and the code in a file image."""
     if len(data) < _HEADER.size or len(data) > MAX_BYTES:
         raise DamagedArtifact(f"{len(data)} bytes")
     magic, version, digest, meta_length, code_length = _HEADER.unpack_from(data)
@@ -60,7 +81,7 @@ def from_bytes(data: bytes, key: str) -> Artifact:
         raise DamagedArtifact("checksum differs")
     code = _HEADER.size + meta_length
     try:
-        return _artifact(json.loads(data[_HEADER.size : code]), data[code:])
+        return read(json.loads(data[_HEADER.size : code]), data[code:])
     except (ValueError, RecursionError, MemoryError) as why:
         raise DamagedArtifact(f"facts: {why}") from None
 

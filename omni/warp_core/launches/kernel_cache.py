@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, named by the hash of everything that went into them.
+"""Compiled kernels on disk, and facts about kernels, named by the hash of everything that went into them.
 
 Entries are run as code, so they are used only if no other user can have written them (`files.read_private`). Many
 processes may share the directory without locks: entries appear whole, equal names hold equal content, and an entry that
@@ -11,12 +11,25 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from .. import config
 from ..compiler import Artifact
 from ..files import UntrustedError, make_private, read_private, sweep, write
 from ..logger import info, warn
-from .artifact import MAX_BYTES, DamagedArtifact, TooLarge, from_bytes, to_bytes
+from .artifact import (
+    MAX_BYTES,
+    DamagedArtifact,
+    TooLarge,
+    facts_from_bytes,
+    facts_to_bytes,
+    from_bytes,
+    to_bytes,
+)
+
+_Facts = TypeVar("_Facts", bound=NamedTuple)
+_Read = TypeVar("_Read")
 
 SUFFIX = ".wck"
 FOLDERS = 256  # of entries, by the first byte of their names
@@ -34,12 +47,31 @@ def _name(key: str) -> str:
 
 def load(key: str) -> Artifact | None:
     """Return the cached artifact of `key`, or None if there is no sound one."""
+    return _load(key, from_bytes)
+
+
+def load_facts(key: str, kind: type[_Facts]) -> _Facts | None:
+    """Return the cached facts of `key`, such as `Effects`, or None if there are no sound ones."""
+    return _load(key, lambda data, key: facts_from_bytes(data, key, kind))
+
+
+def store(key: str, artifact: Artifact) -> bool:
+    """Keep `artifact` under `key`; return whether it is on disk now. Never raises for a disk that refuses."""
+    return _store(key, artifact.kernel, lambda: to_bytes(artifact, key))
+
+
+def store_facts(key: str, kernel: str, facts: NamedTuple) -> bool:
+    """Keep facts about a kernel under `key`; return whether they are on disk now."""
+    return _store(key, kernel, lambda: facts_to_bytes(facts, key))
+
+
+def _load(key: str, read: Callable[[bytes, str], _Read]) -> _Read | None:
     directory = _directory()
     if directory is None:
         return None
     path = os.path.join(directory, _name(key))
     try:
-        artifact = from_bytes(read_private(directory, _name(key), MAX_BYTES), key)
+        found = read(read_private(directory, _name(key), MAX_BYTES), key)
     except UntrustedError as why:
         _warn_once(directory, f"{why}, so it is not used")
         return None
@@ -50,17 +82,16 @@ def load(key: str) -> Artifact | None:
         return None
     with contextlib.suppress(OSError):  # a cache that can only be read stays as it is
         os.utime(path)  # for `_trim`
-    return artifact
+    return found
 
 
-def store(key: str, artifact: Artifact) -> bool:
-    """Keep `artifact` under `key`; return whether it is on disk now. Never raises for a disk that refuses."""
+def _store(key: str, kernel: str, image: Callable[[], bytes]) -> bool:
     directory = _directory()
     if directory is None:
         return False
     path = os.path.join(directory, _name(key))
     try:
-        data = to_bytes(artifact, key)
+        data = image()
         make_private(directory)
         make_private(os.path.dirname(path))
         write(path, data, folder=directory)
@@ -68,7 +99,7 @@ def store(key: str, artifact: Artifact) -> bool:
         _warn_once(directory, f"{why}, so it is not used")
         return False
     except TooLarge as why:
-        info(f"kernel cache: kernel `{artifact.kernel}` is not cached: {why}")
+        info(f"kernel cache: kernel `{kernel}` is not cached: {why}")
         return False
     except OSError as why:
         _warn_once(directory, f"{directory} cannot be written: {why.strerror or why}")

@@ -10,24 +10,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import config
 from ..arrays import layouts, transfer
 from ..arrays.array import array
 from ..autodiff.analysis.leaves import leaf_types
-from ..compiler import differentiable_dependences, effects
 from ..devices.interval_map import IntervalMap
 from ..dispatch.call_site import CallSite
-from ..lang.errors import CompileError
+from ..ir.launch_facts import Effects
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Scalar, Type
 from ..launches import plans
+from ..launches.kernel_facts import differentiable_dependences, effects
 from ..logger import warn
-
-if TYPE_CHECKING:  # launches from the cache load no passes
-    from ..ir.analysis.effects import Effects
 
 
 class _Uses(NamedTuple):
@@ -249,15 +246,21 @@ def _of(kernel: Kernel) -> _Uses:
     if kernel not in _uses:
         with plans.with_captured_constants(kernel, plans.options_for(kernel)):
             done = effects(kernel)
-            try:
-                flow = differentiable_dependences(kernel)
-            except CompileError:  # never differentiated itself, but what it does still depends on what it reads
-                read = frozenset(i for i, p in enumerate(done.params) if p.reads)
-                floats = [_has(t, True) for _, t in kernel.params]
-                flow = tuple(read if p.writes and f else frozenset() for p, f in zip(done.params, floats))
+            flow = _flow(kernel, done)
         bits = tuple(_flow_of_bits(kernel, done))
         _uses[kernel] = _Uses(tuple(map(frozenset.union, flow, bits)), bits, tuple(p.covers for p in done.params))
     return _uses[kernel]
+
+
+def _flow(kernel: Kernel, done: Effects) -> tuple[frozenset[int], ...]:
+    """For each parameter, those whose numbers have a part in what the kernel writes there."""
+    found = differentiable_dependences(kernel).of
+    if found is not None:
+        return tuple(map(frozenset, found))
+    # Never differentiated itself, but what it does still depends on what it reads.
+    read = frozenset(i for i, p in enumerate(done.params) if p.reads)
+    floats = [_has(t, True) for _, t in kernel.params]
+    return tuple(read if p.writes and f else frozenset() for p, f in zip(done.params, floats))
 
 
 def _flow_of_bits(kernel: Kernel, done: Effects) -> Iterable[frozenset[int]]:

@@ -21,7 +21,7 @@ from ..arrays.array import array
 from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
 from ..autodiff.vjp.read_time import AFTER, BEFORE
-from ..compiler import adjoint_facts, effects
+from ..compiler import adjoint_facts
 from ..devices.device import CPU, Device
 from ..dispatch import capture
 from ..dispatch.call_site import CallSite
@@ -34,6 +34,7 @@ from ..lang.types import Array, Struct, Type
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting
+from ..launches.kernel_facts import effects
 from . import mutation_check, partial_gradients, structures
 from .detached import BrokenChain, DependenceTracker
 from .saved import CowSpan, SavedArrays, moves

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from .. import _native
 from ..arrays.array import array
-from ..compiler import effects
 from ..devices.device import Device
 from ..dispatch import call_site, observers
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch, Operation
+from ..launches.kernel_facts import effects
 from . import mutation_check
 from .detached import BrokenChain, DependenceTracker
 from .launch_vjp import arrays_in, as_array

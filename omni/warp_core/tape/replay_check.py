@@ -16,19 +16,16 @@ import numpy as np
 from ..arrays.array import array
 from ..arrays.layouts import byte_range
 from ..arrays.transfer import memory_at
-from ..compiler import effects
 from ..devices.device import Device
 from ..devices.interval_map import IntervalMap, Span
 from ..dispatch import call_site, observers
 from ..dispatch.operation import KernelLaunch, Operation
-from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Struct
 from ..launches import launch
+from ..launches.kernel_facts import effects
 from .launch_vjp import arrays_in, as_array
 
 MAX_REMEMBERED_LAUNCHES = 4096  # so many launches are remembered at most
-_known: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
-on_redefinition.append(_known.clear)
 
 
 class Use(NamedTuple):
@@ -176,9 +173,7 @@ class AccessRecorder(TraceHash):
         """The arrays of a launch, what it does to each, how to call it, and whether it is NumPy's."""
         if len(args) != len(kernel.params):
             return []  # the launch raises
-        if kernel not in _known:
-            _known[kernel] = effects(kernel)
-        found = _known[kernel]
+        found = effects(kernel)
         if found.hidden:
             raise RuntimeError(
                 f"step {self.step}, kernel `{kernel.name}` ({call_site.here().short}) gets at arrays through elements "

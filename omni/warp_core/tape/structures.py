@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from .. import _native
 from ..arrays import elements, keepalive, layouts
 from ..arrays.array import array
-from ..compiler import array_lookups, effects
+from ..compiler import array_lookups
 from ..devices.device import Device
 from ..dispatch import capture, observers
 from ..dispatch.call_site import CallSite
@@ -26,6 +26,7 @@ from ..eager.addressed_memory import find
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import Lookup, StructureArrays
 from ..lang.values.scalars import uint64
+from ..launches.kernel_facts import effects
 from .saved import SavedArrays, SavedPool
 
 
@@ -286,18 +287,14 @@ on_redefinition.append(_known_arrays.clear)
 
 def _array_lookups(kernel: Kernel) -> tuple[tuple[Lookup, ...], frozenset[str]]:
     """How a kernel looks up arrays with derivatives: by ids that are parameters, and by others."""
+    if effects(kernel).ids == ():
+        return (), frozenset()
     if kernel not in _known_arrays:
         _known_arrays[kernel] = array_lookups(kernel)
     return _known_arrays[kernel]
 
 
-_known: WeakKeyDictionary[Kernel, tuple[bool, tuple[int, ...] | None]] = WeakKeyDictionary()
-on_redefinition.append(_known.clear)
-
-
 def _lookups(kernel: Kernel) -> tuple[bool, tuple[int, ...] | None]:
     """True if a kernel may find structures, and the parameters that are ids."""
-    if kernel not in _known:
-        found = effects(kernel)
-        _known[kernel] = found.hidden, found.ids
-    return _known[kernel]
+    found = effects(kernel)
+    return found.hidden, found.ids

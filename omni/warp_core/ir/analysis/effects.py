@@ -9,10 +9,9 @@ a kernel, for what runs launches again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ...lang.types import Array, FixedArray, Struct, Tile, Type, element, leaves, member_at
-from ..launch_facts import Need
+from ..launch_facts import Access, ArrayAccess, Effects, Need
 from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
@@ -97,45 +96,6 @@ def need_of(number: int, param: Value, path: tuple[int, ...]) -> Need:
         _, t = member_at(param.type, path[:length])
         name = f"{name}.{t.fields[member][0]}"  # type: ignore[attr-defined]
     return Need(number, member_at(param.type, path)[0], name)
-
-
-class Access(NamedTuple):
-    """Accesses of a kernel to an array.
-
-    Adding to elements without looking at them is no reading, nor is looking at what the thread itself has stored at its
-    own index. `covers`: every thread writes the element at its own index, so that a launch over the array's shape
-    leaves nothing of what was there.
-    """
-
-    reads: bool = False
-    writes: bool = False
-    covers: bool = False
-
-
-class ArrayAccess(NamedTuple):
-    """Effects of a kernel on one array: the parameter with number `param`, or the member of it that `path` leads to."""
-
-    param: int
-    path: tuple[str, ...]
-    access: Access
-
-
-class Effects(NamedTuple):
-    """Mod/ref effects of a kernel.
-
-    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
-    `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
-    or by address. `ids` are the parameters that are ids of structures, None if ids come from elsewhere, too.
-    `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
-    """
-
-    params: tuple[Access, ...]
-    arrays: tuple[ArrayAccess, ...]
-    unordered: bool
-    hidden: bool
-    ids: tuple[int, ...] | None
-    bitcasts_floats: bool
-    makes_of_bits: bool
 
 
 def effects(kernel: Function, flat: Function) -> Effects:

@@ -1,0 +1,48 @@
+"""Facts about kernels: found once, and kept on disk beside compiled kernels.
+
+Tapes and forward mode ask for them before a launch. The front end and passes find them, and some need the adjoint. A
+process whose kernels are in the cache does without all of these. Start with `effects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from .. import compiler
+from ..ir.launch_facts import Dependences, Effects, TangentFacts
+from ..lang.kernel import Kernel, on_redefinition
+from . import kernel_cache
+
+_Facts = TypeVar("_Facts", bound=NamedTuple)
+
+_known: WeakKeyDictionary[Kernel, dict[type, Any]] = WeakKeyDictionary()
+on_redefinition.append(_known.clear)
+
+
+def effects(kernel: Kernel) -> Effects:
+    """Return the mod/ref effects of a kernel. Raises as `compile`."""
+    return _facts(kernel, Effects, compiler.effects)
+
+
+def differentiable_dependences(kernel: Kernel) -> Dependences:
+    """Return between which parameters of a kernel derivatives flow. Raises as `compile`."""
+    return _facts(kernel, Dependences, compiler.differentiable_dependences)
+
+
+def tangent_facts(kernel: Kernel) -> TangentFacts:
+    """Return the facts that a launch in forward mode needs before it runs. Raises as `compile`."""
+    return _facts(kernel, TangentFacts, compiler.tangent_facts)
+
+
+def _facts(kernel: Kernel, kind: type[_Facts], find: Callable[[Kernel], _Facts]) -> _Facts:
+    known = _known.setdefault(kernel, {})
+    if kind not in known:
+        key = compiler.facts_key(kernel, kind.__name__)
+        found = kernel_cache.load_facts(key, kind)
+        if found is None:
+            found = find(kernel)
+            kernel_cache.store_facts(key, kernel.name, found)
+        known[kind] = found
+    return known[kind]
