@@ -21,6 +21,7 @@ _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 _LARGEST = 16 << 20  # characters of a candidate
+_DEFINITION = re.compile(r"(?:^|;)\s*(?:async\s+)?def\s+(\w+)")
 
 
 def split_lines(text: str) -> list[str]:
@@ -65,7 +66,7 @@ def _belongs(code: CodeType, rest: list[str]) -> bool:
 
 
 def _defines(line: str, name: str) -> bool:
-    return re.match(rf"(.*;)?\s*(async\s+)?def\s+{re.escape(name)}\b", line) is not None
+    return name in _DEFINITION.findall(line)
 
 
 def _candidates(code: CodeType, frame: FrameType | None) -> Iterator[str]:
