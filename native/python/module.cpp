@@ -8,6 +8,7 @@
 #include "tape/mutation_tracker.h"
 #include "tape/py_spans.h"
 #include "tape/saved_span.h"
+#include "values/records.h"
 #include "values/values.h"
 
 namespace {
@@ -50,6 +51,7 @@ NB_MODULE(_native, m) {
     wc::bind_exchange(m);
     wc::bind_numbers(m);
     wc::bind_values(m);
+    wc::bind_records(m);
     wc::bind_dispatchers(m);
     wc::bind_threads(m);
     wc::bind_volume_files(m);

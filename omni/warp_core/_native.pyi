@@ -424,6 +424,17 @@ def add(to: ArrayBase, more: ArrayBase) -> bool:
 def graph_coloring_assign(edges: ArrayBase, colors: ArrayBase, order: int) -> int: ...
 def graph_coloring_balance(edges: ArrayBase, colors: ArrayBase, count: int, target: float, limit: int) -> Any: ...
 
+class RecordLayout:
+    """Where a struct type has its fields.
+
+    `fields` has for each its byte offset, its type, and the layout if it is a struct. An indexed array, or the like,
+    has none, and gives its arrays by `_leaves()`.
+    """
+
+    def __init__(self, size: int, fields: Sequence[tuple[int, Any, RecordLayout | None]]) -> None: ...
+    def pack(self, values: list[Any]) -> bytes:
+        """The memory of an instance that has these values, as kernels see it."""
+
 class Reservation:
     """Memory of the CPU that a `with` block adds to. Launches of other threads that add to it wait, and it for them."""
 

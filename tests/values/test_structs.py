@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core import _native
 from omni.warp_core.lang.types import leaves
 from omni.warp_core.lang.values.value_classes import from_leaves, to_leaves
 
@@ -90,6 +91,36 @@ def test_the_packed_form_is_read_back_by_c_and_numpy():
     again = np.array([made.numpy_value()], Outer.numpy_dtype())[0]
     for name in again.dtype.names:
         np.testing.assert_array_equal(again[name], record[name])
+
+
+def test_a_layout_refuses_what_does_not_fit():
+    f32, vec3 = wp.float32.__wc_type__, wp.vec3.__wc_type__
+    layout = _native.RecordLayout(16, [(0, f32, None), (4, vec3, None)])
+    assert layout.pack([1.0, wp.vec3(2.0, 3.0, 4.0)]) == np.float32([1, 2, 3, 4]).tobytes()
+    for values in (
+        [1.0],
+        [1.0, wp.vec2()],
+        [1.0, (2.0, 3.0, 4.0)],
+        ["1", wp.vec3()],
+        [None, wp.vec3()],
+        (1.0, wp.vec3()),
+    ):
+        with pytest.raises(TypeError):
+            layout.pack(values)
+    for fields in ([(16, f32, None)], [(2**63, f32, None)], [(0, f32, layout)], [(8, vec3, None)]):
+        with pytest.raises(ValueError):
+            _native.RecordLayout(16, fields)
+
+
+def test_a_struct_as_a_value_is_copied():
+    inner = Inner(True, (1.0, 2.0, 3.0))
+    made = Outer(inner=inner)
+    inner.position.x, inner.flag = 9.0, False
+    assert made.inner == Inner(True, (1.0, 2.0, 3.0))
+    other = Outer()
+    other.assign(made)
+    made.inner.position.y = 7.0
+    assert other.inner.position == wp.vec3(1.0, 2.0, 3.0) and made.inner.position == wp.vec3(1.0, 7.0, 3.0)
 
 
 def test_instances_start_at_zero_and_at_their_defaults():

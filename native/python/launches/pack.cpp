@@ -5,6 +5,7 @@
 #include "arrays/buffers.h"
 #include "interop/dlpack_export.h"
 #include "launches/plan.h"
+#include "values/records.h"
 #include "values/values.h"
 
 namespace wc {
@@ -12,8 +13,6 @@ namespace {
 
 struct Names {
     PyObject* type = PyUnicode_InternFromString("__wc_type__");
-    PyObject* pack = PyUnicode_InternFromString("_wc_pack");
-    PyObject* pack_arrays = PyUnicode_InternFromString("_wc_pack_arrays");
 };
 
 const Names& names() {
@@ -251,21 +250,19 @@ void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins,
         if (pack_converted(index, value, to - p.offset, pins, strided)) return;
         refuse(PyExc_TypeError, index, "expects struct " + p.dtype->display + ", got " + describe(value));
     }
-    nb::object bytes;
-    if (p.arrays.empty()) {
-        bytes = nb::borrow(value).attr(names().pack)();
-    } else {  // what is pinned are the arrays of now, as the program may put others into the struct at any time
-        auto packed = nb::cast<nb::tuple>(nb::borrow(value).attr(names().pack_arrays)());
-        bytes = packed[0];
-        nb::object leaves = packed[1];
-        for (nb::handle leaf : leaves)
-            if (PyArray* a = as_array(leaf.ptr()); a && a->device != device_id)
-                refuse(PyExc_ValueError, index, "has an array that " + apart_words(a->device, device_id));
-        pins.add(std::move(leaves));
+    nb::object values;
+    std::vector<nb::object> arrays;
+    if (const RecordLayout* layout = layout_of(value, values); layout && layout->size() == p.size)
+        layout->pack(values, to, arrays);
+    else if (!p.arrays.empty())
+        pack_arrays(value, p.size, to, arrays);
+    else
+        refuse(PyExc_TypeError, index, "expects struct " + p.dtype->display + ", got " + describe(value));
+    for (nb::object& array : arrays) {  // those of now, as the program may put others into the struct at any time
+        if (int device = as_array(array.ptr())->device; device != device_id)
+            refuse(PyExc_ValueError, index, "has an array that " + apart_words(device, device_id));
+        pins.add(std::move(array));
     }
-    if (!PyBytes_Check(bytes.ptr()) || PyBytes_GET_SIZE(bytes.ptr()) != p.size)
-        refuse(PyExc_TypeError, index, "has a _wc_pack() that does not give " + std::to_string(p.size) + " bytes");
-    std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
     for (const ArrayField& field : p.arrays) strided |= !field.inner_contiguous(to);
 }
 

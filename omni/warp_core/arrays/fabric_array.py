@@ -17,7 +17,6 @@ from ..lang.array_structs.array_struct_types import fabric, fabric_name
 from ..lang.array_structs.fabric_annotation import FabricAnnotation, fabric_pattern
 from ..lang.generics import Pattern
 from ..lang.types import I32, SCALAR_BY_KEY, Mat, Quat, Struct, Type, Vec
-from ..lang.values.structs import descriptor_bytes
 from ..lang.values.type_registry import python_type, wc_type
 from . import transfer
 from .array import array
@@ -71,9 +70,6 @@ class _FabricArray:
 
     def _leaves(self) -> tuple[Any, ...]:
         return self._arrays()
-
-    def _wc_pack_arrays(self) -> tuple[bytes, tuple[Any, ...]]:
-        return b"".join(map(descriptor_bytes, self._arrays())), self._arrays()
 
     @property
     def device(self) -> Device:

@@ -20,7 +20,6 @@ from ..lang.array_structs.indexed_annotation import IndexedAnnotation, indexed_n
 from ..lang.arrays import check_ndim
 from ..lang.generics import Pattern
 from ..lang.types import I32, Type
-from ..lang.values.structs import descriptor_bytes
 from . import array_data, elements, keepalive, layouts, transfer
 from .array_operators import Arithmetic
 from .array_text import array_text
@@ -94,10 +93,6 @@ class indexedarray(Arithmetic):
 
     def _leaves(self) -> tuple[Any, ...]:
         return (self._data(), *self.indices[: self.ndim])
-
-    def _wc_pack_arrays(self) -> tuple[bytes, tuple[Any, ...]]:
-        leaves = self._leaves()
-        return b"".join(map(descriptor_bytes, leaves)), leaves
 
     # -- attributes -------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 import struct as binary
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
+from ... import _native
 from .. import semantics
 from ..annotations import evaluate
 from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array
@@ -27,7 +28,6 @@ __all__ = ["struct"]
 _CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 _CODES |= {"bool": "?", "f16": "e", "bf16": "H", "f32": "f", "f64": "d"}
 _ARRAY_CODES = f"2Q{2 * MAX_NDIM}q"
-_ARRAY_PACKER = binary.Struct(f"<{_ARRAY_CODES}")
 _NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
 
 
@@ -65,13 +65,21 @@ class StructValue(metaclass=StructType):
     __wc_type__: ClassVar[Struct]
     _defaults: ClassVar[dict[str, Any]]
     _is_leaf: ClassVar[tuple[bool, ...]]  # per field: a number or array, not a value with leaves of its own
-    _packer: ClassVar[binary.Struct]
-    _encoded: ClassVar[tuple[Callable[[Any], tuple], ...]]  # per leaf, if some are not packed as they are
+    _zeros: ClassVar[tuple[Any, ...]]  # per field: what a number or array is at first
+    _parts: ClassVar[tuple[tuple[int, Any], ...]]  # the other fields: their numbers and classes
+    _wc_layout: ClassVar[_native.RecordLayout]  # packs
+    _packer: ClassVar[binary.Struct]  # unpacks the leaves
     _values: list[Any]
 
     def __init__(self, *args: Any, **kwargs: Any):
+        self._values = list(self._zeros)
+        for i, part in self._parts:
+            self._values[i] = part()
+        if args or kwargs or self._defaults:
+            self._set(args, kwargs)
+
+    def _set(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         t = self.__wc_type__
-        self._values = [_zero(ft) for _, ft in t.fields]
         if len(args) > len(t.fields):
             raise TypeError(f"struct {t.name} has {len(t.fields)} fields, got {len(args)} values")
         given = dict(zip(t.index, args))
@@ -88,6 +96,15 @@ class StructValue(metaclass=StructType):
         self._values = [_take(ft, rest) for _, ft in cls.__wc_type__.fields]
         return self
 
+    def _copy(self) -> Any:
+        """An instance of its own with the same values."""
+        made = object.__new__(type(self))
+        made._values = list(self._values)
+        for i, part in self._parts:
+            value = self._values[i]
+            made._values[i] = value._copy() if isinstance(value, StructValue) else part._from(value._leaves())
+        return made
+
     def _leaves(self) -> tuple[Any, ...]:
         flat: list[Any] = []
         for is_leaf, value in zip(self._is_leaf, self._values):
@@ -99,14 +116,7 @@ class StructValue(metaclass=StructType):
 
     def _wc_pack(self) -> bytes:
         """The struct's memory as kernels see it."""
-        return self._wc_pack_arrays()[0]
-
-    def _wc_pack_arrays(self) -> tuple[bytes, tuple[Any, ...]]:
-        """The same, and what it points to: all leaves, arrays among them."""
-        leaves = flat = self._leaves()
-        if self._encoded:
-            flat = tuple(x for value, encode in zip(flat, self._encoded) for x in encode(value))
-        return self._packer.pack(*flat), leaves
+        return self._wc_layout.pack(self._values)
 
     @classmethod
     def numpy_dtype(cls) -> dict[str, Any]:
@@ -127,7 +137,7 @@ class StructValue(metaclass=StructType):
         t = self.__wc_type__
         if getattr(other, "__wc_type__", None) is not t:
             raise TypeError(f"expected struct {t.name}, got {type(other).__name__}")
-        self._values = type(self)._from(other._leaves())._values
+        self._values = other._copy()._values
 
     def to(self, device: Any) -> Any:
         """A copy whose arrays are on `device`."""
@@ -178,14 +188,6 @@ def _names(t: Struct) -> str:
     return ", ".join(t.index) or "none"
 
 
-def _zero(t: Type) -> Any:
-    if isinstance(t, Scalar):
-        return semantics.convert(0, t)
-    if isinstance(t, Array):
-        return None
-    return python_type(t)._from([0] * t.count) if isinstance(t, Packed) else python_type(t)()
-
-
 def _take(t: Type, rest: Iterator[Any]) -> Any:
     if isinstance(t, (Scalar, Array)):
         return next(rest)
@@ -199,11 +201,6 @@ def _descriptor(array: Any) -> tuple[int, ...]:
     return (array._address or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
 
 
-def descriptor_bytes(array: Any) -> bytes:
-    """An array, or None, as structs and kernel arguments hold it."""
-    return _ARRAY_PACKER.pack(*_descriptor(array))
-
-
 def _checked(t: Type, value: Any) -> Any:
     """`value` as it is stored in a field of type `t`."""
     if isinstance(t, Array):
@@ -214,6 +211,8 @@ def _checked(t: Type, value: Any) -> Any:
         return value
     if isinstance(t, Struct) and isinstance(value, tuple):
         return python_type(t)(*value)
+    if isinstance(value, StructValue) and value.__wc_type__ is t:
+        return value._copy()
     flat = to_leaves(value, t)
     return flat[0] if isinstance(t, Scalar) else from_leaves(t, flat)
 
@@ -256,21 +255,6 @@ def _format(t: Struct) -> str:
     return text + f"{t.size - at}x"
 
 
-def _encoders(t: Struct) -> tuple[Callable[[Any], tuple], ...]:
-    kinds = [leaf for _, leaf in leaves(t)]
-    if not any(leaf is BF16 or isinstance(leaf, Array) for leaf in kinds):
-        return ()
-    return tuple(_descriptor if isinstance(leaf, Array) else _bits if leaf is BF16 else _same for leaf in kinds)
-
-
-def _same(value: Any) -> tuple:
-    return (value,)
-
-
-def _bits(value: float) -> tuple:
-    return (semantics.bits_of(value, BF16),)
-
-
 _ARRAY_SPEC = {
     "names": ["data", "grad", "shape", "strides"],
     "formats": ["<u8", "<u8", f"{MAX_NDIM}<i8", f"{MAX_NDIM}<i8"],
@@ -309,6 +293,12 @@ def _annotations(cls: type) -> dict[str, Any]:
     frame = sys._getframe(3)  # above `_made`, and `struct` or its decorator
     space = {**frame.f_locals, **vars(cls)}
     return {name: evaluate(a, frame.f_globals, space) for name, a in inspect.get_annotations(cls).items()}
+
+
+def _placed(offset: int, field: tuple[str, Type]) -> tuple[int, Type, Any]:
+    """A field as `RecordLayout` takes it: its byte offset, its type, and its layout if it is a struct."""
+    _, t = field
+    return offset, t, getattr(python_type(t), "_wc_layout", None) if isinstance(t, Struct) else None
 
 
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
@@ -365,8 +355,12 @@ def class_of(t: Struct, members: Mapping[str, Any] = MappingProxyType({})) -> An
         "__wc_type__": t,
         "_defaults": {name: members[name] for name in t.index if name in members},
         "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in t.fields),
+        "_zeros": tuple(semantics.convert(0, ft) if isinstance(ft, Scalar) else None for _, ft in t.fields),
+        "_parts": tuple(
+            (i, python_type(ft)) for i, (_, ft) in enumerate(t.fields) if not isinstance(ft, (Scalar, Array))
+        ),
         "_packer": binary.Struct(_format(t)),
-        "_encoded": _encoders(t),
+        "_wc_layout": _native.RecordLayout(t.size, [_placed(*field) for field in zip(t.offsets, t.fields)]),
     }
     body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
     return register(t, StructType(t.name, (StructValue,), body))
