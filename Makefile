@@ -133,7 +133,7 @@ asan: build  ## build native/ with AddressSanitizer and UBSan, and run the tests
 
 # Without Python, whose own races would have to be suppressed, and in which signals come late.
 TSAN := build/tsan
-TSAN_OBJECTS := $(patsubst %.cpp,$(TSAN)/%.o,$(wildcard native/src/*/*.cpp) tests/native/threads.cpp)
+TSAN_OBJECTS := $(patsubst %.cpp,$(TSAN)/%.o,$(filter native/src/%.cpp,$(NATIVE)) tests/native/threads.cpp)
 TSAN_FLAGS := -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Inative/include -Inative/src
 tsan: $(TSAN_OBJECTS)  ## build native/src with ThreadSanitizer, and let many threads use it
 	$(CXX) $(TSAN_FLAGS) $^ -o $(TSAN)/threads -pthread -ldl

@@ -200,7 +200,7 @@ READONLY: int
 """Bit of `ArrayBase.flags`: kernels that write the array refuse it. The other bits are free for the caller."""
 
 class TriangleBvh:
-    """The hierarchy over the triangles of a mesh (native/include/warp_core/wide_bvh.h). Its memory stays in place."""
+    """The tree over the faces of a mesh (native/include/warp_core/geometry/wide_bvh.h). Its memory stays in place."""
 
     nodes: int
     node_count: int
@@ -230,7 +230,7 @@ class TriangleBvh:
         """Fit all boxes to points that have moved. Raises ValueError for points that are not finite."""
 
 class BoxBvh:
-    """The hierarchy over boxes (native/include/warp_core/box_bvh.h). Its memory stays in place."""
+    """The tree over boxes (native/include/warp_core/geometry/box_bvh.h). Its memory stays in place."""
 
     nodes: int
     node_count: int

@@ -5,9 +5,9 @@
 #include "arrays/py_array.h"
 #include "gil.h"
 #include "tape/py_spans.h"
-#include "warp_core/box_bvh.h"
 #include "warp_core/dtypes.h"
-#include "warp_core/wide_bvh.h"
+#include "warp_core/geometry/box_bvh.h"
+#include "warp_core/geometry/wide_bvh.h"
 
 namespace wc {
 namespace {

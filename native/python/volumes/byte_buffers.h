@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "arrays/buffers.h"
-#include "warp_core/blosc.h"
+#include "warp_core/volumes/blosc.h"
 
 namespace wc {
 

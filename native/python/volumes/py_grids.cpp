@@ -12,7 +12,7 @@
 #include "arrays/py_array.h"
 #include "gil.h"
 #include "volumes/byte_buffers.h"
-#include "warp_core/grid_builder.h"
+#include "warp_core/volumes/grid_builder.h"
 
 namespace wc {
 namespace {

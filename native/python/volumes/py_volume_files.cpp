@@ -7,7 +7,7 @@
 #include "arrays/py_array.h"
 #include "gil.h"
 #include "volumes/byte_buffers.h"
-#include "warp_core/vdb_tree.h"
+#include "warp_core/volumes/vdb_tree.h"
 
 namespace wc {
 namespace {

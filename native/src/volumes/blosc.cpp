@@ -1,7 +1,7 @@
 // A chunk of blosc 1: a header of 16 bytes, where each block begins, and blocks. A block holds one stream, or one for
 // each byte of an item. A stream is its size and its compressed bytes; it is stored as it is if the size is that of its
 // content.
-#include "warp_core/blosc.h"
+#include "warp_core/volumes/blosc.h"
 
 #include <algorithm>
 #include <cstring>

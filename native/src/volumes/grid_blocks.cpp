@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "warp_core/algorithms.h"
-#include "warp_core/grid_builder.h"
+#include "warp_core/volumes/grid_builder.h"
 
 namespace wc {
 namespace {

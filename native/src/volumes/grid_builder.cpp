@@ -1,5 +1,5 @@
 // The bytes of a grid. Each byte is written once: nodes with their tables first, then the children in these tables.
-#include "warp_core/grid_builder.h"
+#include "warp_core/volumes/grid_builder.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "warp_core/grid_builder.h"
 #include "warp_core/parallel.h"
+#include "warp_core/volumes/grid_builder.h"
 
 namespace wc {
 namespace {

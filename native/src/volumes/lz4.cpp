@@ -3,7 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "warp_core/blosc.h"
+#include "warp_core/volumes/blosc.h"
 
 namespace wc {
 namespace {

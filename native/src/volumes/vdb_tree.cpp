@@ -1,4 +1,4 @@
-#include "warp_core/vdb_tree.h"
+#include "warp_core/volumes/vdb_tree.h"
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@ class TriangleBvh:
     Attributes:
         nodes: of `BvhNode`, in the order of a depth-first walk.
         order: the faces in the order of leaves.
-        wide_nodes: the bytes of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
+        wide_nodes: the bytes of the nodes that native queries read (native/include/warp_core/geometry/wide_bvh.h).
         blocks: the bytes of the triangles that they read.
         moments: the bytes of the moments of nodes, or None.
         slots: which moments are those of each node, or None.

@@ -1,5 +1,5 @@
 """The kernels that find the moments of meshes on GPUs: see moments.py. Native code has the same for CPUs, in
-native/src/geometry/bvh_moment_loops.h.
+native/src/geometry/trees/bvh_moment_loops.h.
 
 Tensors are symmetric. A vector of 19 has those of sources: x y z, then xx yy zz xy xz yz, then xxx yyy zzz xxy xxz xyy
 yyz xzz yzz xyz. One of 15 has the moments in the order of lib/geometry/mesh_winding.py, without traces.

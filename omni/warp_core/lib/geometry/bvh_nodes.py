@@ -12,7 +12,7 @@ from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import vec3f
 
-DEPTH = 64  # levels of the deepest tree, as in native/include/warp_core/bvh.h
+DEPTH = 64  # levels of the deepest tree, as in native/include/warp_core/geometry/bvh.h
 TINY, LARGEST, INFINITE = 1.0e-37, 3.4e38, math.inf
 MORE, LESS = 1.0000005, 0.9999995  # cover the rounding of some operations, so that boxes hold all that is in them
 

@@ -2,8 +2,8 @@
 
 `BvhData` is the layout of a tree in memory, and geometry/bvh.py makes it. A query walks through the tree without a
 stack: the next node is the one that follows in memory, or the one behind a subtree whose box the query misses. A ray
-is a capsule with a radius of zero. On CPUs native/src/geometry/bvh_queries.cpp does the work of `_bvh_next`, by the
-same operations.
+is a capsule with a radius of zero. On CPUs native/src/geometry/trees/bvh_queries.cpp does the work of `_bvh_next`, by
+the same operations.
 """
 
 from __future__ import annotations

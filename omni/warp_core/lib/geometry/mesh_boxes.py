@@ -1,7 +1,8 @@
 """Faces of meshes near a box or a sphere: walks through the tree without a stack.
 
 A query is a variable of the kernel. Each step is a function of integers, which an adjoint repeats as it is. A step
-finds up to eight faces, which wait in the query: on CPUs it is a call of native code (native/src/geometry/mesh_near.h).
+finds up to eight faces, which wait in the query. On CPUs it is a call of native code
+(native/src/geometry/meshes/mesh_near.h).
 """
 
 from __future__ import annotations

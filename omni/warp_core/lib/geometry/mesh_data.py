@@ -24,7 +24,7 @@ class MeshData:
 
     Attributes:
         id: the mesh's id; zero once it is freed.
-        wide_nodes: address of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
+        wide_nodes: address of the nodes that native queries read (native/include/warp_core/geometry/wide_bvh.h).
         blocks: address of the triangles that they read.
         starts: zero, or with groups address of an int32 for each node. Of the root of a group it is where native
             queries of the group begin; of other nodes it is `NO_START`.

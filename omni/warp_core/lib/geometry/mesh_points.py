@@ -1,6 +1,6 @@
 """Closest points of meshes. Start with `mesh_query_point_no_sign`.
 
-On CPUs native/src/geometry/mesh_queries.h does the work of `_mesh_closest`, by the same operations on triangles.
+On CPUs native/src/geometry/meshes/mesh_queries.h does the work of `_mesh_closest`, by the same operations on triangles.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Rays against meshes. Start with `mesh_query_ray`.
 
-On CPUs native/src/geometry/mesh_queries.h does the work of `_mesh_first_hit`, by the same operations on triangles.
+On CPUs native/src/geometry/meshes/mesh_queries.h does the work of `_mesh_first_hit`, by the same operations on
+triangles.
 
 Whether a ray hits a triangle is decided by the signs of three volumes in double precision. The corners of a triangle
 are taken relative to the start of the ray, in single precision, so products of two coordinates are exact. Neighbours

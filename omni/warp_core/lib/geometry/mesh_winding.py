@@ -12,7 +12,7 @@ times the factors `FACTORS`, with which they are the coefficients of solid harmo
 With the direction u to the centre, and s the radius over the distance, the node adds
 s^2 (A.u - 3 s u.Q.u + 15/2 s^2 T.u.u.u) / 4 pi.
 
-On CPUs native/src/geometry/mesh_winding.h does the work of `_mesh_winding`, for eight nodes or faces at once.
+On CPUs native/src/geometry/meshes/mesh_winding.h does the work of `_mesh_winding`, for eight nodes or faces at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // How queries of meshes go through the nodes of a wide tree, nearest first, several queries in turns.
 #pragma once
 #include "geometry/vectors.h"
-#include "warp_core/wide_bvh.h"
+#include "warp_core/geometry/wide_bvh.h"
 
 namespace wc {
 namespace {

@@ -5,8 +5,8 @@
 #pragma once
 #include <functional>
 
-#include "warp_core/blosc.h"
 #include "warp_core/dtypes.h"
+#include "warp_core/volumes/blosc.h"
 
 namespace wc {
 

@@ -6,7 +6,7 @@
 #include "geometry/bounds.h"
 #include "geometry/lanes.h"
 #include "warp_core/abi.h"
-#include "warp_core/bvh.h"
+#include "warp_core/geometry/bvh.h"
 
 namespace wc {
 namespace {

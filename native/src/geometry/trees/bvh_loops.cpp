@@ -1,4 +1,4 @@
-#include "geometry/bvh_all_loops.h"
+#include "geometry/trees/bvh_all_loops.h"
 
 namespace wc {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "warp_core/blosc.h"  // Bytes, Room
+#include "warp_core/volumes/blosc.h"  // Bytes, Room
 
 namespace wc {
 

@@ -3,7 +3,7 @@
 // Triangles are first judged in single precision, eight at once. The few that may be the closest are kept as candidates
 // until no box is left that is near enough, then judged in double precision.
 #pragma once
-#include "geometry/mesh_walk.h"
+#include "geometry/meshes/mesh_walk.h"
 
 namespace wc {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "warp_core/grouped_bvh.h"
+#include "warp_core/geometry/grouped_bvh.h"
 
 namespace wc {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "warp_core/bvh.h"
+#include "warp_core/geometry/bvh.h"
 
 namespace wc {
 

@@ -1,5 +1,5 @@
 // Makes the hierarchy of eight-wide nodes of a binary tree, and fits both to triangles that have moved.
-#include "warp_core/wide_bvh.h"
+#include "warp_core/geometry/wide_bvh.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "geometry/bvh_loops.h"
-#include "geometry/refit_tree.h"
+#include "geometry/trees/bvh_loops.h"
+#include "geometry/trees/refit_tree.h"
 #include "warp_core/parallel.h"
 
 namespace wc {

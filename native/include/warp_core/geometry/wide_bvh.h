@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "warp_core/grouped_bvh.h"
+#include "warp_core/geometry/grouped_bvh.h"
 
 namespace wc {
 

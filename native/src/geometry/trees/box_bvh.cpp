@@ -1,12 +1,12 @@
 // Trees over boxes of users. Boxes may be empty or infinite: the builders get finite ones in their place, and the nodes
 // are then fitted to the boxes as they are.
-#include "warp_core/box_bvh.h"
+#include "warp_core/geometry/box_bvh.h"
 
 #include <algorithm>
 #include <atomic>
 #include <limits>
 
-#include "geometry/refit_tree.h"
+#include "geometry/trees/refit_tree.h"
 #include "warp_core/parallel.h"
 
 namespace wc {

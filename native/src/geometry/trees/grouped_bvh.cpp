@@ -1,5 +1,5 @@
 // Trees over boxes in groups. The boxes of a group are those below one node, so a query may begin there.
-#include "warp_core/grouped_bvh.h"
+#include "warp_core/geometry/grouped_bvh.h"
 
 #include <algorithm>
 #include <bit>

@@ -8,9 +8,9 @@
 #include <bit>
 #include <vector>
 
-#include "geometry/refit_tree.h"
+#include "geometry/trees/refit_tree.h"
 #include "warp_core/algorithms.h"
-#include "warp_core/bvh.h"
+#include "warp_core/geometry/bvh.h"
 #include "warp_core/parallel.h"
 
 namespace wc {

@@ -4,7 +4,7 @@
 // A large range is cut where a sample of it is, and axes that are much shorter than another are not cut. Queries are as
 // fast, and a range is read once for its cut and not three times.
 #pragma once
-#include "geometry/bvh_loops.h"
+#include "geometry/trees/bvh_loops.h"
 #include "geometry/vectors.h"
 
 namespace wc {

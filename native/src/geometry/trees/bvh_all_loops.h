@@ -1,8 +1,8 @@
 // The loops of trees for one instruction set: that of the file that includes this.
 #pragma once
-#include "geometry/bvh_cut_loops.h"
-#include "geometry/bvh_fit_loops.h"
-#include "geometry/bvh_moment_loops.h"
+#include "geometry/trees/bvh_cut_loops.h"
+#include "geometry/trees/bvh_fit_loops.h"
+#include "geometry/trees/bvh_moment_loops.h"
 
 namespace wc {
 namespace {

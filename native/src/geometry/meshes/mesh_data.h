@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "warp_core/wide_bvh.h"
+#include "warp_core/geometry/wide_bvh.h"
 
 namespace wc {
 

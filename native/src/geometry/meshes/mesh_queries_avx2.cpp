@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "warp_core/wide_bvh.h"
+#include "warp_core/geometry/wide_bvh.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC target("avx2,fma")
 #define WC_AVX2  // the compiler defines its own macros before the pragma
-#include "geometry/mesh_queries.h"
+#include "geometry/meshes/mesh_queries.h"
 
 namespace wc {
 

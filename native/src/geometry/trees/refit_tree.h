@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "geometry/bounds.h"
-#include "warp_core/bvh.h"
+#include "warp_core/geometry/bvh.h"
 #include "warp_core/parallel.h"
 
 namespace wc {

@@ -1,8 +1,8 @@
 // Faces near a box or a ball, one by one, as lib/geometry/mesh_boxes.py defines them. The walk goes through the binary
 // tree, so that it finds them in the same order.
 #pragma once
-#include "geometry/mesh_data.h"
-#include "geometry/mesh_points.h"
+#include "geometry/meshes/mesh_data.h"
+#include "geometry/meshes/mesh_points.h"
 
 namespace wc {
 namespace {

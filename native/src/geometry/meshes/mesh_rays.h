@@ -1,6 +1,6 @@
 // The first triangle that a ray hits, as lib/geometry/mesh_rays.py defines it.
 #pragma once
-#include "geometry/mesh_walk.h"
+#include "geometry/meshes/mesh_walk.h"
 
 namespace wc {
 namespace {

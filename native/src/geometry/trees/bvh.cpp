@@ -5,15 +5,15 @@
 //
 // The top of the tree is cut level by level, all ranges of a level at once, until ranges are small. Each range is then
 // a subtree of its own, which any thread may build: where the ranges lie depends on the boxes alone.
-#include "warp_core/bvh.h"
+#include "warp_core/geometry/bvh.h"
 
 #include <algorithm>
 #include <bit>
 #include <memory>
 #include <vector>
 
-#include "geometry/bvh_loops.h"
-#include "geometry/refit_tree.h"
+#include "geometry/trees/bvh_loops.h"
+#include "geometry/trees/refit_tree.h"
 #include "warp_core/parallel.h"
 
 namespace wc {

@@ -5,10 +5,10 @@
 // by the same operations in double precision, in the same order, so that both find the same. Boxes, and tests in single
 // precision that come first, only have to let all through that may be found.
 #pragma once
-#include "geometry/mesh_near.h"
-#include "geometry/mesh_points.h"
-#include "geometry/mesh_rays.h"
-#include "geometry/mesh_winding.h"
+#include "geometry/meshes/mesh_near.h"
+#include "geometry/meshes/mesh_points.h"
+#include "geometry/meshes/mesh_rays.h"
+#include "geometry/meshes/mesh_winding.h"
 
 namespace wc {
 namespace {

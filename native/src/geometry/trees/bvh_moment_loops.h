@@ -1,7 +1,7 @@
 // Moments of the triangles below nodes, as lib/geometry/mesh_winding.py describes them. Each file that includes this
 // compiles it for one instruction set; both give the same results to the bit.
 #pragma once
-#include "geometry/bvh_loops.h"
+#include "geometry/trees/bvh_loops.h"
 #include "geometry/vectors.h"
 
 namespace wc {

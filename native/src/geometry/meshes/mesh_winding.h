@@ -1,7 +1,7 @@
 // The winding number of a mesh around a point, as lib/geometry/mesh_winding.py defines it: by the same operations, so
 // that both find the same to the bit.
 #pragma once
-#include "geometry/mesh_walk.h"
+#include "geometry/meshes/mesh_walk.h"
 
 namespace wc {
 namespace {

@@ -1,7 +1,7 @@
 // Boxes of nodes that are fitted to triangles which have moved. Each file that includes this compiles it for one
 // instruction set, so all is in an unnamed namespace.
 #pragma once
-#include "geometry/bvh_loops.h"
+#include "geometry/trees/bvh_loops.h"
 #include "geometry/vectors.h"
 
 namespace wc {

@@ -1,9 +1,9 @@
 // Queries of meshes that kernels call, for the active lanes of a group, and the choice of the instruction set.
 // codegen/cpu/native_calls.py has the layout of the buffer.
-#include "geometry/mesh_queries.h"
+#include "geometry/meshes/mesh_queries.h"
 
 #include "geometry/lanes.h"
-#include "geometry/mesh_data.h"
+#include "geometry/meshes/mesh_data.h"
 #include "warp_core/abi.h"
 
 namespace wc {
