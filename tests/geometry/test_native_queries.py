@@ -81,6 +81,10 @@ def ask(
         found[i, 7] = near.v
         found[i, 8] = float(wp.mesh_query_ray_count_intersections(mesh, p[i], d[i]))
         found[i, 9] = wp.mesh_query_point(mesh, p[i], most[i]).sign
+        far = wp.mesh_query_furthest_point_no_sign(mesh, p[i], most[i] if wp.isfinite(most[i]) else 0.0)
+        found[i, 10] = float(far.face)
+        found[i, 11] = far.u
+        found[i, 12] = far.v
         normal[i] = hit.normal
 
 
@@ -113,7 +117,7 @@ def rays_at(points, faces, count, seed=4):
 
 def answers(mesh, given, part):
     count = len(given[0])
-    found, normal = wp.zeros((count, 10), dtype=float, device="cpu"), wp.zeros(count, dtype=wp.vec3, device="cpu")
+    found, normal = wp.zeros((count, 13), dtype=float, device="cpu"), wp.zeros(count, dtype=wp.vec3, device="cpu")
     p, d = (wp.array(a, dtype=wp.vec3, device="cpu") for a in given[:2])
     most = wp.array(given[2], dtype=float, device="cpu")
     wp.launch(ask, count, [mesh.id, p, d, most, part, found, normal], device="cpu")
@@ -135,6 +139,7 @@ def test_both_find_the_same_to_the_bit(scene, part, monkeypatch):
     assert (found["release"][asked, 0] >= 0).mean() > 0.1
     assert (found["release"][asked, 5] >= 0).mean() > 0.7
     assert (found["release"][asked, 8] > 0).mean() > 0.1
+    assert (found["release"][asked, 10] >= 0).mean() > 0.5
     assert not found["release"][~asked].any()
 
 

@@ -46,11 +46,12 @@ void* wc_stash(int32_t cell);
 int64_t wc_stash_bytes(int32_t cell);
 
 // Queries of meshes for the lanes in `mask` of a group of `lanes`: what the functions `_mesh_first_hit`,
-// `_mesh_crossings`, `_mesh_closest` and `_mesh_winding` of the library find. codegen/cpu/native_calls.py has the
-// layout of the buffer.
+// `_mesh_crossings`, `_mesh_closest`, `_mesh_farthest` and `_mesh_winding` of the library find.
+// codegen/cpu/native_calls.py has the layout of the buffer.
 void wc_mesh_first_hit(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_crossings(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_closest(uint64_t mask, int64_t lanes, void* buffer);
+void wc_mesh_farthest(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_winding(uint64_t mask, int64_t lanes, void* buffer);
 
 // The same of `_mesh_next_in_box` and `_mesh_next_in_sphere`: the next face near a box or in a ball.

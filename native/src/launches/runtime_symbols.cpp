@@ -103,6 +103,7 @@ const Row kRows[] = {
     {"wc_mesh_first_hit", at(&::wc_mesh_first_hit)},
     {"wc_mesh_crossings", at(&::wc_mesh_crossings)},
     {"wc_mesh_closest", at(&::wc_mesh_closest)},
+    {"wc_mesh_farthest", at(&::wc_mesh_farthest)},
     {"wc_mesh_winding", at(&::wc_mesh_winding)},
     {"wc_mesh_next_in_box", at(&::wc_mesh_next_in_box)},
     {"wc_mesh_next_in_ball", at(&::wc_mesh_next_in_ball)},

@@ -126,12 +126,16 @@ struct RayHits {
 
 struct PointQuery {
     WideBvh bvh;
-    float point[3], max_dist;
+    float point[3], limit;  // the largest distance to the closest point, or the least to the farthest
 };
 
 struct ClosestPoint {
     int32_t face = -1;
     float u = 0, v = 0;
+};
+
+struct FarthestPoint {
+    int32_t face = -1, corner = 0;
 };
 
 struct WindingQuery {
@@ -159,6 +163,7 @@ struct MeshQueries {
     void (*first_hits)(const RayQueries& queries, RayHits& hits);
     void (*count_hits)(const RayQueries& queries, int32_t* found);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
+    void (*farthest_points)(const PointQuery* queries, FarthestPoint* found, int count);
     void (*winding_numbers)(const WindingQuery* queries, double* found, int count);
     FoundFaces (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);
     FoundFaces (*next_in_ball)(const MeshData& mesh, const float* centre, float radius, FacePlace& at);

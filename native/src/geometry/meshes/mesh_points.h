@@ -122,7 +122,7 @@ struct PointSearch {
         const PointQuery& query = queries[number];
         bvh = query.bvh;
         point = query.point;
-        double most = query.max_dist > 0 ? query.max_dist : 0;
+        double most = query.limit > 0 ? query.limit : 0;
         distance_sq = most * most;
         reach = static_cast<float>(distance_sq) + kNear;
         count = 0;

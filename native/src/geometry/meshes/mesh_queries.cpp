@@ -59,6 +59,17 @@ void search_lanes(uint64_t mask, void (*search)(const Query*, Answer*, int), Rea
     for (int i = 0; i < count; ++i) write(lanes[i], answers[i]);
 }
 
+// Reads the point of a lane, and the distance that limits the search.
+struct PointsOfLanes {
+    const Lanes& lanes;
+
+    void operator()(int64_t i, PointQuery& query) const {
+        query.bvh = bvh_of(lanes.at<uint64_t>(0, i));
+        lanes.read(query.point, 1, i);
+        query.limit = lanes.at<float>(4, i);
+    }
+};
+
 bool are_first(uint64_t mask) { return (mask & (mask + 1)) == 0; }
 
 // Copies the numbers of a column that belong to active lanes, one behind the other.
@@ -118,18 +129,21 @@ void wc_mesh_first_hit(uint64_t mask, int64_t count, void* buffer) {
 
 void wc_mesh_closest(uint64_t mask, int64_t count, void* buffer) {
     wc::Lanes lanes{static_cast<char*>(buffer), count};
-    wc::search_lanes(
-        mask, wc::queries().closest_points,
-        [&](int64_t i, wc::PointQuery& query) {
-            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i));
-            lanes.read(query.point, 1, i);
-            query.max_dist = lanes.at<float>(4, i);
-        },
-        [&](int64_t i, const wc::ClosestPoint& found) {
-            lanes.at<int32_t>(5, i) = found.face;
-            lanes.at<float>(6, i) = found.u;
-            lanes.at<float>(7, i) = found.v;
-        });
+    wc::search_lanes(mask, wc::queries().closest_points, wc::PointsOfLanes{lanes},
+                     [&](int64_t i, const wc::ClosestPoint& found) {
+                         lanes.at<int32_t>(5, i) = found.face;
+                         lanes.at<float>(6, i) = found.u;
+                         lanes.at<float>(7, i) = found.v;
+                     });
+}
+
+void wc_mesh_farthest(uint64_t mask, int64_t count, void* buffer) {
+    wc::Lanes lanes{static_cast<char*>(buffer), count};
+    wc::search_lanes(mask, wc::queries().farthest_points, wc::PointsOfLanes{lanes},
+                     [&](int64_t i, const wc::FarthestPoint& found) {
+                         lanes.at<int32_t>(5, i) = found.face;
+                         lanes.at<int32_t>(6, i) = found.corner;
+                     });
 }
 
 void wc_mesh_winding(uint64_t mask, int64_t count, void* buffer) {

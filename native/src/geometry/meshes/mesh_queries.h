@@ -5,6 +5,7 @@
 // by the same operations in double precision, in the same order, so that both find the same. Boxes, and tests in single
 // precision that come first, only have to let all through that may be found.
 #pragma once
+#include "geometry/meshes/mesh_farthest.h"
 #include "geometry/meshes/mesh_near.h"
 #include "geometry/meshes/mesh_points.h"
 #include "geometry/meshes/mesh_rays.h"
@@ -13,7 +14,8 @@
 namespace wc {
 namespace {
 
-constexpr MeshQueries kQueries{first_hits, count_hits, closest_points, winding_numbers, next_in_box, next_in_ball};
+constexpr MeshQueries kQueries{first_hits,      count_hits,  closest_points, farthest_points,
+                               winding_numbers, next_in_box, next_in_ball};
 
 }  // namespace
 }  // namespace wc

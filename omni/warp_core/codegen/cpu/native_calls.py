@@ -18,6 +18,7 @@ SYMBOLS = {
     "_mesh_first_hit": "wc_mesh_first_hit",
     "_mesh_crossings": "wc_mesh_crossings",
     "_mesh_closest": "wc_mesh_closest",
+    "_mesh_farthest": "wc_mesh_farthest",
     "_mesh_winding": "wc_mesh_winding",
     "_mesh_next_in_box": "wc_mesh_next_in_box",
     "_mesh_next_in_sphere": "wc_mesh_next_in_ball",

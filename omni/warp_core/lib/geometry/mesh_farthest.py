@@ -1,4 +1,4 @@
-"""Points of meshes that are far from a point."""
+"""Points of meshes that are far from a point. On CPUs native/src/geometry/meshes/mesh_farthest.h does the search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _mesh_farthest(id: uint64, point: Vec[3, float32], min_dist: float32) -> tup
     data, found, corner = _mesh_data(id), -1, 0
     stack = LOCAL_ZEROS(shape=(DEPTH,), dtype=int32)
     bounds = LOCAL_ZEROS(shape=(DEPTH,), dtype=float64)
-    least = prim.max(float64(min_dist), 0.0)
+    least = float64(0.0)
+    if min_dist > float32(0.0):
+        least = float64(min_dist)
     best, number, depth = least * least, 0, 0
     while number >= 0:
         node = _mesh_node(data, number)
