@@ -182,6 +182,40 @@ def test_products_with_long_rows(rng, device):
     assert close(dense(A @ A), dense(A) @ dense(A), 1e-12)
 
 
+@pytest.mark.parametrize("spread", [3, 40, 5000])
+@pytest.mark.parametrize("topology", ["compact", "padded"])
+def test_products_of_wide_matrices(spread, topology, rng, device):
+    """Columns near the diagonal, at both of its ends, and in a row that has most of them; and blocks of before."""
+    n = 3000
+    rows = np.concatenate([np.repeat(np.arange(n), 5), np.full(2000, 7)])
+    columns = rng.integers(-spread, spread + 1, rows.size) + rows
+    columns[-2000:] = rng.integers(0, n, 2000)
+    inside = (columns >= 0) & (columns < n)
+    given = integers(rows[inside]), integers(columns[inside])
+    A = ws.bsr_from_triplets(n, n, *given, wp.array(rng.normal(size=inside.sum()), dtype=wp.float64))
+    z = ws.bsr_zeros(n, n, wp.float64, row_capacity=n) if topology == "padded" else ws.bsr_identity(n, wp.float64)
+    if topology == "padded":
+        ws.bsr_assign(z, ws.bsr_identity(n, wp.float64), topology=topology)
+    a = scipy_matrix(A)
+    right = (2.0 * a @ a + 3.0 * scipy_matrix(ws.bsr_identity(n, wp.float64))).toarray()
+    ws.bsr_mm(A, A, z, 2.0, 3.0, topology=topology)
+    assert close(dense(z), right, 1e-12)
+    stored = abs(a).astype(bool).astype(int)
+    counts = z.offsets.numpy()[1 : n + 1] - z.offsets.numpy()[:n] if z.row_counts is None else z.row_counts.numpy()
+    expected = (stored @ stored + scipy_matrix(ws.bsr_identity(n, wp.float64))).getnnz(axis=1)
+    assert counts.tolist() == expected.tolist()
+
+
+def test_products_with_columns_that_do_not_ascend(device):
+    A = ws.bsr_from_triplets(1, 2, integers([0, 0]), integers([0, 1]), wp.array([1.0, 2.0], dtype=float))
+    B = ws.bsr_zeros(2, 80, float)
+    B.offsets, B.columns = integers([0, 3, 5]), integers([70, 5, 40, 5, 0])
+    B.values = wp.array([1.0, 2.0, 3.0, 4.0, 5.0], dtype=float)
+    B.notify_nnz_changed(nnz=5)
+    C = ws.bsr_mm(A, B)
+    assert C.columns.list()[: C.nnz] == [0, 5, 40, 70] and C.values.list()[: C.nnz] == [10.0, 10.0, 3.0, 1.0]
+
+
 def test_products_with_rows_of_before(rng, device):
     A, work = random_matrix(rng, 6, 6, wp.float32), ws.bsr_mm_work_arrays()
     z = ws.bsr_mm(A, A, work_arrays=work)

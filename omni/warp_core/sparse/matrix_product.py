@@ -1,6 +1,6 @@
 """Products of matrices. Start with `bsr_mm`.
 
-The columns of a row of the product are those of the rows of `y` that the row of `x` leads to, sorted, each once. Then
+The columns of a row of the product are those of the rows of `y` that the row of `x` leads to (product_rows.py). Then
 the thread of a row adds up its blocks, so that results do not depend on the number of threads.
 """
 
@@ -11,13 +11,10 @@ from typing import Any
 
 from .. import tid
 from ..algo.argument_checks import number
-from ..algo.scan import array_scan
 from ..arrays.array import array, array1d
-from ..arrays.factories import empty
-from ..dispatch import capture, observers
+from ..dispatch import observers
 from ..lang.kernel import kernel
 from ..lang.types import Mat
-from ..lang.values.scalars import int32
 from ..lang.values.type_registry import python_type, wc_type
 from ..launches.launch import launch
 from ..logger import warn
@@ -27,7 +24,8 @@ from .matrix import BsrMatrix, block_type, new_matrix
 from .matrix_checks import capacity
 from .matrix_operands import Operand, destination, operand
 from .policies import Pattern, install, links_of_mask, pattern_of, policy
-from .rows import NUMERIC, SYMBOLIC, find_column, row_end, sort_columns
+from .product_rows import product_rows
+from .rows import NUMERIC, next_column, row_end
 
 __all__ = ["bsr_mm", "bsr_mm_work_arrays"]
 
@@ -141,30 +139,15 @@ def _check_product(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix) -> None:
 
 
 def _product_rows(x: BsrMatrix, y: BsrMatrix, z: BsrMatrix | None, most: int | None) -> Pattern:
-    """Return the rows of the product, united with those of `z`."""
-    device = x.device
-    capture.refuse("a product of sparse matrices needs to know how many blocks it has", device)
-    offsets, counts = (empty(n, dtype=int32, device=device) for n in (x.nrow + 1, x.nrow))
-    of_x, of_y = ([m.offsets, m.row_counts, m.columns] for m in (x, y))
-    of_z = [None, None, None] if z is None else [z.offsets, z.row_counts, z.columns]
-    launch(count_products, x.nrow + 1, [x.nrow, *of_x, *of_y[:2], *of_z[:2], offsets], device=device)
-    array_scan(offsets, offsets, inclusive=False)
-    number = int(offsets[x.nrow :].numpy()[0])
-    columns = empty(number, dtype=int32, device=device)
-    launch(collect_columns, x.nrow, [*of_x, *of_y, *of_z, offsets, counts, columns], device=device)
-    return _exact(Pattern(x.nrow, y.ncol, number, offsets, counts, columns), 0 if z is None else z.nnz, most)
-
-
-def _exact(pattern: Pattern, old: int, most: int | None) -> Pattern:
-    """The pattern with the number of its blocks."""
-    assert pattern.row_counts is not None
-    count = int(pattern.row_counts.numpy().sum())
+    """Return the rows of the product, united with those of `z`. More new blocks than `most` give a warning."""
+    pattern = product_rows(x, y, z)
     if most is None:
-        return pattern._replace(nnz=count)
-    if count > most + old:
+        return pattern
+    room, count = most + (0 if z is None else z.nnz), pattern.nnz
+    if count > room:
         text = f"bsr_mm: the product has {count} blocks, so max_new_nnz={most} is exceeded; memory is made for all"
-        warn(text, stacklevel=4)
-    return pattern._replace(nnz=max(most + old, count))
+        warn(text, stacklevel=3)
+    return pattern._replace(nnz=max(room, count))
 
 
 def _begin(z: BsrMatrix, old: Operand | None) -> None:
@@ -195,68 +178,7 @@ def _one_by_one(scalar: Any) -> Any:
     return python_type(Mat(1, 1, t))
 
 
-@kernel(**SYMBOLIC)
-def count_products(
-    nrow: int,
-    x_offsets: array1d(dtype=int),
-    x_counts: array1d(dtype=int),
-    x_columns: array1d(dtype=int),
-    y_offsets: array1d(dtype=int),
-    y_counts: array1d(dtype=int),
-    z_offsets: array1d(dtype=int),
-    z_counts: array1d(dtype=int),
-    counts: array1d(dtype=int),
-):
-    """Count the products of blocks in a row, and the blocks of `z`."""
-    row = tid()
-    number = 0
-    if row < nrow:
-        for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
-            k = x_columns[block]
-            number += row_end(y_offsets, y_counts, k) - y_offsets[k]
-        if z_offsets:
-            number += row_end(z_offsets, z_counts, row) - z_offsets[row]
-    counts[row] = number
-
-
-@kernel(**SYMBOLIC)
-def collect_columns(
-    x_offsets: array1d(dtype=int),
-    x_counts: array1d(dtype=int),
-    x_columns: array1d(dtype=int),
-    y_offsets: array1d(dtype=int),
-    y_counts: array1d(dtype=int),
-    y_columns: array1d(dtype=int),
-    z_offsets: array1d(dtype=int),
-    z_counts: array1d(dtype=int),
-    z_columns: array1d(dtype=int),
-    offsets: array1d(dtype=int),
-    counts: array1d(dtype=int),
-    columns: array1d(dtype=int),
-):
-    """Write the columns of a row of the product, sorted, each once."""
-    row = tid()
-    start = offsets[row]
-    at = start
-    for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
-        k = x_columns[block]
-        for other in range(y_offsets[k], row_end(y_offsets, y_counts, k)):
-            columns[at] = y_columns[other]
-            at += 1
-    if z_offsets:
-        for block in range(z_offsets[row], row_end(z_offsets, z_counts, row)):
-            columns[at] = z_columns[block]
-            at += 1
-    sort_columns(columns, start, at)
-    count = 0
-    for i in range(start, at):
-        if count == 0 or columns[i] != columns[start + count - 1]:
-            columns[start + count] = columns[i]
-            count += 1
-    counts[row] = count
-
-
-@kernel(**NUMERIC)
+@kernel(**NUMERIC, lanes=1)
 def multiply_rows(
     x_offsets: array1d(dtype=int),
     x_counts: array1d(dtype=int),
@@ -279,7 +201,11 @@ def multiply_rows(
     for block in range(x_offsets[row], row_end(x_offsets, x_counts, row)):
         k = x_columns[block]
         factor = alpha * x[block]
+        at = start
         for other in range(y_offsets[k], row_end(y_offsets, y_counts, k)):
-            at = find_column(z_columns, start, end, y_columns[other])
-            if at >= 0:
+            column = y_columns[other]
+            if at > start and z_columns[at - 1] >= column:  # the columns of `y` do not ascend
+                at = start
+            at = next_column(z_columns, at, end, column)
+            if at < end and z_columns[at] == column:
                 z[at] = z[at] + factor * y[other]

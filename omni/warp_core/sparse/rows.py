@@ -1,11 +1,11 @@
-"""Kernel functions that walk, search and sort the rows of a matrix. Start with `row_end`."""
+"""Kernel functions that walk and search the rows of a matrix. Start with `row_end`."""
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type"
 
 from typing import Any
 
-from .. import tid
+from .. import min, tid
 from ..arrays.array import array1d
 from ..lang.kernel import func, kernel
 
@@ -13,7 +13,7 @@ __all__ = ["bsr_block_index", "bsr_row_index"]
 
 SYMBOLIC: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}  # kernels of indices
 NUMERIC: dict[str, Any] = {"module_options": {"mode": "release"}}  # kernels of values, which tapes record
-_FEW = 24  # columns that insertion sorts
+_NEAR = 16  # columns that are looked at one by one before a search
 
 
 @func
@@ -38,6 +38,27 @@ def find_column(columns: array1d(dtype=int), start: int, end: int, column: int) 
     if low < end and columns[low] == column:
         return low
     return -1
+
+
+@func
+def next_column(columns: array1d(dtype=int), start: int, end: int, column: int) -> int:
+    """Where the first column is that is not below another one, among ascending ones from `start` on. It is fast where
+    that is near.
+    """
+    at = start
+    near = min(start + _NEAR, end)
+    while at < near and columns[at] < column:
+        at += 1
+    high = end
+    if at < near:
+        high = at
+    while at < high:
+        middle = (at + high) >> 1
+        if columns[middle] < column:
+            at = middle + 1
+        else:
+            high = middle
+    return at
 
 
 @func
@@ -92,45 +113,6 @@ def bsr_row_index(
     if row >= 0 and block_index >= row_end(offsets, row_counts, row):
         return -1
     return row
-
-
-@func
-def _sift_down(columns: array1d(dtype=int), start: int, root: int, count: int):
-    """Move a column down to its place in a heap."""
-    at = root
-    while 2 * at + 1 < count:
-        child = 2 * at + 1
-        if child + 1 < count and columns[start + child + 1] > columns[start + child]:
-            child += 1
-        if columns[start + at] >= columns[start + child]:
-            break
-        moved = columns[start + at]
-        columns[start + at] = columns[start + child]
-        columns[start + child] = moved
-        at = child
-
-
-@func
-def sort_columns(columns: array1d(dtype=int), start: int, end: int):
-    """Sort the columns of a row: few by insertion, many as a heap."""
-    count = end - start
-    if count <= _FEW:
-        for i in range(start + 1, end):
-            column = columns[i]
-            at = i
-            while at > start and columns[at - 1] > column:
-                columns[at] = columns[at - 1]
-                at -= 1
-            columns[at] = column
-    else:
-        for i in range(count // 2):
-            _sift_down(columns, start, count // 2 - 1 - i, count)
-        for i in range(count - 1):
-            last = count - 1 - i
-            largest = columns[start]
-            columns[start] = columns[start + last]
-            columns[start + last] = largest
-            _sift_down(columns, start, 0, last)
 
 
 @kernel(**SYMBOLIC)
