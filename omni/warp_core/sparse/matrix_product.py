@@ -202,10 +202,12 @@ def multiply_rows(
         k = x_columns[block]
         factor = alpha * x[block]
         at = start
+        last = -1
         for other in range(y_offsets[k], row_end(y_offsets, y_counts, k)):
             column = y_columns[other]
-            if at > start and z_columns[at - 1] >= column:  # the columns of `y` do not ascend
+            if column < last:  # a program has written columns that do not ascend
                 at = start
+            last = column
             at = next_column(z_columns, at, end, column)
             if at < end and z_columns[at] == column:
                 z[at] = z[at] + factor * y[other]
