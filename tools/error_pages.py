@@ -2,8 +2,8 @@
 
     python -m tools.docs    rewrites the page; tests/test_docs.py checks that it is up to date
 
-Each file in tests/errors is one kind of mistake: its first docstring line names and explains it, `CASES` has failing
-kernels, `REPAIRED` a repaired one. The page shows the case that the repaired kernel is closest to.
+Each file in a folder of tests/errors is one kind of mistake: its first docstring line names and explains it, `CASES`
+has failing kernels, `REPAIRED` a repaired one. The page shows the case that the repaired kernel is closest to.
 """
 
 from __future__ import annotations
@@ -63,6 +63,6 @@ def section(module: ModuleType) -> str:
 
 def page() -> str:
     """The whole page."""
-    names = sorted(path.stem for path in (ROOT / "tests" / "errors").glob("test_*.py"))
-    modules = [importlib.import_module(f"tests.errors.{name}") for name in names]
+    paths = sorted((ROOT / "tests" / "errors").glob("*/test_*.py"), key=lambda path: path.stem)
+    modules = [importlib.import_module(f"tests.errors.{path.parent.name}.{path.stem}") for path in paths]
     return "\n".join([INTRO, *(section(module) for module in modules if hasattr(module, "CASES"))])
