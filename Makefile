@@ -91,7 +91,7 @@ JAX_VERSIONS ?= 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 0.10.2
 	touch $@
 
 test-jax-%: .venv-jax-%/tools
-	OMNI_WARP_INTEROP=jax,xla .venv-jax-$*/bin/python -m pytest -n 2 --dist worksteal $(wildcard tests/interop/test_jax*.py tests/interop/test_xla*.py)
+	OMNI_WARP_INTEROP=jax,xla .venv-jax-$*/bin/python -m pytest -n 2 --dist worksteal tests/interop/xla
 
 test-jax: $(addprefix test-jax-,$(JAX_VERSIONS))  ## run the tests of JAX with each version that is supported
 

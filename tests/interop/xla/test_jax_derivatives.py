@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.interop.child import run_file
-from tests.interop.jax_versions import enable_x64
+from tests.interop.xla.child import run_file
+from tests.interop.xla.jax_versions import enable_x64
 
 d = wp.float64
 
@@ -192,7 +192,7 @@ def test_sharded_gradients_equal_those_of_one_device(tmp_path):
     text = """
 import jax, jax.numpy as jnp, numpy as np, omni.warp_core as wp
 from jax.sharding import Mesh, PartitionSpec as P
-from tests.interop.jax_versions import shard_map
+from tests.interop.xla.jax_versions import shard_map
 jax.config.update("jax_enable_x64", True)
 @wp.kernel
 def wave(x: wp.array(dtype=wp.float64), s: wp.float64, y: wp.array(dtype=wp.float64)):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.interop.child import run_file
+from tests.interop.xla.child import run_file
 
 # Pages use the place that these functions have in new versions.
-PLACES = "import jax\nfrom tests.interop.jax_versions import shard_map\njax.shard_map = shard_map\n"
-ROOT = Path(__file__).resolve().parents[2]
+PLACES = "import jax\nfrom tests.interop.xla.jax_versions import shard_map\njax.shard_map = shard_map\n"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("page", ["interop.md", "distributed.md"])

@@ -12,7 +12,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.jax_experimental import ffi
 from omni.warp_core.jax_experimental import jax_kernel as older_jax_kernel
-from tests.interop.jax_versions import enable_x64, ffi_call
+from tests.interop.xla.jax_versions import enable_x64, ffi_call
 
 
 @wp.kernel

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.interop.child import run_file
-from tests.interop.jax_versions import enable_x64
+from tests.interop.xla.child import run_file
+from tests.interop.xla.jax_versions import enable_x64
 
 
 @wp.kernel

@@ -12,8 +12,8 @@ from omni.warp_core.jax_experimental import jax_kernel as old_jax_kernel
 from omni.warp_core.jax_experimental.ffi import GraphMode, ModulePreloadMode, jax_callable, jax_kernel
 from omni.warp_core.jax_experimental.ffi import register_ffi_callback as register
 from omni.warp_core.jax_experimental.ffi import set_jax_callable_default_graph_cache_max as set_cache_max
-from tests.interop.child import run_file
-from tests.interop.jax_versions import ffi_call
+from tests.interop.xla.child import run_file
+from tests.interop.xla.jax_versions import ffi_call
 
 
 @wp.kernel
@@ -297,8 +297,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import omni.warp_core as wp
-from tests.interop.jax_versions import shard_map
-from tests.interop.test_jax_programs import jax_kernel, scale
+from tests.interop.xla.jax_versions import shard_map
+from tests.interop.xla.test_jax_programs import jax_kernel, scale
 
 double = jax_kernel(scale)
 count = jax.device_count()

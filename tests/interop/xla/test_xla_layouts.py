@@ -8,7 +8,7 @@ from pathlib import Path
 import jaxlib
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # Our struct -> theirs, and field by field.
 STRUCTS = {
     "Extension": ("Extension_Base", "struct_size:struct_size type:type next:next"),
