@@ -94,6 +94,53 @@ def test_the_world_matrix_places_a_prim_whatever_is_above_it(frames):
     assert np.allclose(store.local_to_world("/World/Copy"), matrix, atol=1e-12)
 
 
+def placed(x):
+    matrix = np.identity(4)
+    matrix[3, 0] = x
+    return item("matrixd[4]", matrix)
+
+
+def worlds(stage, path, frames):
+    prim = stage.GetPrimAtPath(path)
+    return [UsdGeom.XformCache(frame).GetLocalToWorldTransform(prim).ExtractTranslation()[0] for frame in frames]
+
+
+def test_a_prim_that_rests_first_and_moves_then_rests_in_the_result(frames):
+    dots = {"sourcePrimType": item("token", "Points"), "points": item("pointf[3][]", np.zeros((1, 3), np.float32))}
+    places = [placed(x) for x in (0, 0, 3, 4)], [placed(x) for x in (10, 10, 11, 11)]
+    stage, _ = frames(
+        *(
+            {"/Copy": mesh(1, worldMatrix=copy), "/World/Dots": Bundle({**dots, "worldMatrix": there})}
+            for copy, there in zip(*places)
+        )
+    )
+    assert worlds(stage, "/Copy", range(1, 5)) == [0, 0, 3, 4]
+    assert worlds(stage, "/World/Dots", range(1, 5)) == [10, 10, 11, 11]
+
+
+def test_transforms_of_the_scene_hold_until_a_node_moves_the_prim(tmp_path):
+    scene = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    op = UsdGeom.Points.Define(scene, "/Dots").AddTranslateOp()
+    for frame in range(1, 5):
+        op.Set((frame, 0, 0), frame)
+    scene.Save()
+    store = StageStore(scene, Log(emit=lambda text: None), start=1)
+    with OutputLayer(str(tmp_path / "out.usda"), scene, 1, 4, 24) as output:
+        for store.frame in range(1, 5):
+            if store.frame > 2:
+                store.move("/Dots", np.asarray(placed(-store.frame).value))
+            store.flush(output)
+        output.commit()
+    assert worlds(Usd.Stage.Open(str(tmp_path / "out.usda")), "/Dots", range(1, 5)) == [1, 2, -3, -4]
+
+
+def test_an_attribute_that_begins_after_its_prim_has_no_value_before(frames):
+    extra = {"primvars:heat": item("float[]", np.ones(3, np.float32), interpolation="vertex")}
+    stage, _ = frames({"/Copy": mesh(1)}, {"/Copy": mesh(1)}, {"/Copy": mesh(1, **extra)})
+    heat = stage.GetAttributeAtPath("/Copy.primvars:heat")
+    assert [heat.Get(frame) is None for frame in (1, 2, 3)] == [True, True, False]
+
+
 def test_a_play_cannot_add_prims_without_end(frames, monkeypatch):
     monkeypatch.setattr(stage_prims, "MOST_PRIMS", 3)
     with pytest.raises(GraphError, match="has added 3 prims already"):

@@ -40,6 +40,7 @@ class StagePrims:
     def __init__(self, stage: Usd.Stage):
         self.stage = stage
         self._created: set[str] = set()
+        self._new: set[str] = set()  # those of this frame
         self._pending: list[Change] = []
         self.relations: dict[tuple[str, str], None] = {}  # that this play has written
         self._before = Sdf.Layer.CreateAnonymous()
@@ -65,6 +66,7 @@ class StagePrims:
             if len(self._created) >= MOST_PRIMS:
                 raise GraphError(f"{path}: this play has added {MOST_PRIMS} prims already; it cannot add more")
             self._created.add(path)
+            self._new.add(path)
         with Usd.EditContext(self.stage, self.stage.GetSessionLayer()), _usd_errors(path):
             self.stage.DefinePrim(path, type_name)
         self._later(lambda output: output.define(path, type_name))
@@ -93,12 +95,17 @@ class StagePrims:
         session = self.stage.GetSessionLayer()
         session.TransferContent(self._before)
         self._created.clear()
+        self._new.clear()
         self._pending.clear()
         self.relations.clear()
 
     def is_created(self, path: str) -> bool:
         """True if this play made the prim."""
         return path in self._created
+
+    def is_new(self, path: str) -> bool:
+        """True if this play made the prim in this frame."""
+        return path in self._new
 
     def create_attribute(self, path: str, name: str, kind: AttributeType, interpolation: str) -> None:
         """Make an attribute of a prim. Raises GraphError."""
@@ -151,6 +158,7 @@ class StagePrims:
         for change in self._pending:
             change(output)
         self._pending.clear()
+        self._new.clear()
 
     # Questions.
 

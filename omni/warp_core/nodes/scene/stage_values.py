@@ -30,6 +30,7 @@ from .stage_prims import StagePrims
 
 Key = tuple[str, str]
 _PRIMVAR, _INTS = "primvars:", parse("int[]")
+_PLACE, _MATRIX, _TOKENS = "xformOp:transform", parse("matrixd[4]"), parse("token[]")
 
 
 class _Written:
@@ -166,7 +167,7 @@ class StageStore:
         self._warn_not_finite(key, seen)
         if known is None:
             self._written[key] = _Written(held, sdf, usd, seen, uniform)
-            if not uniform and not self.prims.is_created(path):
+            if not uniform and not self.prims.is_new(path):
                 self._written[key].before = self._until_now(source)
         else:
             known.held = known.held if key in self._dirty else known.usd
@@ -331,6 +332,26 @@ class StageStore:
         """Transform of a prim to the world, row vectors."""
         time = self.now if timecode is None else Usd.TimeCode(timecode)
         return np.asarray(UsdGeom.XformCache(time).GetLocalToWorldTransform(self.prim(path)))
+
+    def move(self, path: str, local: np.ndarray) -> None:
+        """Give a prim this transform to its parent, row vectors, in place of all that it has. Raises GraphError."""
+        before = None if (path, _PLACE) in self._written else self._places_until_now(path)
+        self.ensure_attribute(path, _PLACE, _MATRIX)
+        self.write(path, _PLACE, _MATRIX, local)
+        self.write(path, "xformOpOrder", _TOKENS, (_PLACE,))
+        if before is not None:
+            self._written[path, _PLACE].before = before
+
+    def _places_until_now(self, path: str) -> list[tuple[int, Any]]:
+        """Return samples of a prim's transform in the frames before this one: the new order of ops holds there, too."""
+        prim = self.prim(path)
+        if self.prims.is_new(path):
+            return []
+        place = UsdGeom.Xformable(prim)
+        frames: Sequence[int] = range(self.start, self.frame)
+        if not place.TransformMightBeTimeVarying():
+            frames = sorted({*frames[:1], *frames[-1:]})
+        return [(frame, place.GetLocalTransformation(Usd.TimeCode(frame * self.scale))) for frame in frames]
 
     def flush(self, output: SampleLayer) -> None:
         """Give what was written in this frame to the output."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...graph.attribute import GraphError
 from ...graph.database import ENABLED, Database
-from ...values.attribute_types import parse
 from ...values.attribute_values import same
 from ...values.bundles import Bundle, Item, indices_of, prims_of
 from ...values.wildcards import Wildcards
@@ -25,7 +24,6 @@ from .prim_readers import graph_path
 # What a bundle has besides the attributes of its prim.
 _BOX = ("bboxMinCorner", "bboxMaxCorner", "bboxTransform", "bboxCenter", "bboxSize")
 DERIVED = frozenset(("sourcePrimPath", "sourcePrimType", "worldMatrix", "_debugStamp", *_BOX))
-_MATRIX, _TOKENS = parse("matrixd[4]"), parse("token[]")
 
 Place = tuple[str, Bundle]
 
@@ -149,9 +147,7 @@ def _move(db: Database, path: str, world: np.ndarray | None) -> None:
     except np.linalg.LinAlgError:
         db.log_warning(f"{path} stays where it is: the transform of the prim above it cannot be inverted")
         return
-    store.ensure_attribute(path, "xformOp:transform", _MATRIX)
-    store.write(path, "xformOp:transform", _MATRIX, local)
-    store.write(path, "xformOpOrder", _TOKENS, ("xformOp:transform",))
+    store.move(path, local)
 
 
 def selected(db: Database) -> list[Bundle]:
