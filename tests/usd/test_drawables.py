@@ -61,6 +61,7 @@ def test_shapes_fill_the_bounds_and_face_outward(stage, kind, axis):
     values, wanted = CLOSED.get(kind, ({"width": 2.0, "length": 6.0}, None))
     prim = shape(stage, kind, None if kind in ("Sphere", "Cube") else axis, **values)
     scene = gathered(stage)
+    assert scene.triangles.dtype == np.int32  # as the kernels of the renderer take them
     box = UsdGeom.BBoxCache(0, ["default"]).ComputeLocalBound(prim).ComputeAlignedRange()
     assert np.allclose(scene.bounds, [box.GetMin(), box.GetMax()], atol=1e-5)
     if wanted is not None:

@@ -29,7 +29,7 @@ def joined(surfaces: list[Surface]) -> Surface:
     return Surface(
         np.concatenate([s.vertices for s in surfaces]),
         np.concatenate([s.normals for s in surfaces]),
-        np.concatenate([s.triangles + first for s, first in zip(surfaces, counts)]),
+        np.concatenate([s.triangles + np.int32(first) for s, first in zip(surfaces, counts)]),
     )
 
 
