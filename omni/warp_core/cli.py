@@ -263,9 +263,9 @@ def _graph(options: argparse.Namespace) -> int:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    conversion, progress = _load("volumes.vdb_conversion"), _load("devices.progress")
-    if not options.output.endswith(".nvdb"):
-        raise _Stop(USAGE, f"{options.output}: only .nvdb files can be written")
+    conversion, progress = _load("volumes.vdb.vdb_conversion"), _load("devices.progress")
+    if not options.output.lower().endswith((".nvdb", ".vdb")):
+        raise _Stop(USAGE, f"{options.output}: the name of a volume file must end in .nvdb or .vdb")
     if os.path.realpath(options.source) == os.path.realpath(options.output):
         raise _Stop(USAGE, f"{options.output}: is the file to convert; write another one")
     try:

@@ -161,9 +161,9 @@ def _graph_options(add: Add) -> None:
 
 
 def _convert_options(add: Add) -> None:
-    convert = add("convert", "write the grids of a .vdb or .nvdb file to a .nvdb file")
-    convert.add_argument("source", metavar="IN.vdb", help="*.vdb or *.nvdb; it is never changed")
-    convert.add_argument("output", metavar="OUT.nvdb", help="file to write")
+    convert = add("convert", "write the grids of a .vdb or .nvdb file to a file of either kind")
+    convert.add_argument("source", metavar="IN", help="*.vdb or *.nvdb; it is never changed")
+    convert.add_argument("output", metavar="OUT", help="file to write, *.nvdb or *.vdb")
     convert.add_argument(
         "--grid", action="append", default=[], metavar="NAME", dest="grids",
         help="write this grid; may be given several times (default: all grids)",

@@ -138,16 +138,17 @@ def test_a_size_that_a_header_promises_is_not_believed(tmp_path):
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def test_volumes_there_and_back_with_a_file_for_each_frame(tmp_path):
+@pytest.mark.parametrize("kind", ["nvdb", "vdb"])
+def test_volumes_there_and_back_with_a_file_for_each_frame(tmp_path, kind):
     stage = Usd.Stage.CreateNew(str(tmp_path / "s.usda"))
     stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdGeom.SetStageUpAxis(stage, "Y")
     for frame in (3, 1, 2):
         fields = {"density": made(VALUES * frame), "heat": made(VALUES - frame)}
-        wp.usd.write_volume(stage, "/World/Smoke", fields, frame, file="smoke.nvdb", grid_class="fogVolume")
+        wp.usd.write_volume(stage, "/World/Smoke", fields, frame, file=f"smoke.{kind}", grid_class="fogVolume")
     stage.Save()
-    assert sorted(os.listdir(tmp_path)) == ["s.usda", "smoke.0001.nvdb", "smoke.0002.nvdb", "smoke.0003.nvdb"]
+    assert sorted(os.listdir(tmp_path)) == ["s.usda", *(f"smoke.{frame:04d}.{kind}" for frame in (1, 2, 3))]
     again = Usd.Stage.Open(str(tmp_path / "s.usda"))
     smoke = UsdVol.Volume(again.GetPrimAtPath("/World/Smoke"))
     assert {str(k): str(v) for k, v in smoke.GetFieldPaths().items()} == {
@@ -155,8 +156,8 @@ def test_volumes_there_and_back_with_a_file_for_each_frame(tmp_path):
     }  # fmt: skip
     heat = UsdVol.OpenVDBAsset(again.GetPrimAtPath(smoke.GetFieldPath("heat")))
     assert heat.GetFilePathAttr().GetTimeSamples() == [1.0, 2.0, 3.0]
-    assert heat.GetFilePathAttr().Get(2).path == "./smoke.0002.nvdb"
-    assert heat.GetFilePathAttr().Get(2).resolvedPath == str(tmp_path / "smoke.0002.nvdb")
+    assert heat.GetFilePathAttr().Get(2).path == f"./smoke.0002.{kind}"
+    assert heat.GetFilePathAttr().Get(2).resolvedPath == str(tmp_path / f"smoke.0002.{kind}")
     assert (heat.GetFieldClassAttr().Get(), heat.GetFieldDataTypeAttr().Get()) == ("fogVolume", "float")
     assert np.allclose(smoke.GetExtentAttr().Get(2), [(1, 2, 3), (5, 10, 7)])
     for frame in (1, 2, 3):
@@ -191,7 +192,7 @@ def test_a_stage_in_memory_finds_its_files_from_where_it_is_saved(tmp_path, monk
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path):
     stage = Usd.Stage.CreateNew(str(tmp_path / "s.usda"))
-    for file, message in (("a.vdb", r"must end in \.nvdb"), ("no/a.nvdb", "cannot be written: No such file")):
+    for file, message in (("a.bgeo", r"must end in \.nvdb or \.vdb"), ("no/a.nvdb", "cannot be written: No such file")):
         with pytest.raises(wp.usd.OutputError, match=message):
             wp.usd.write_volume(stage, "/Smoke", {"density": made()}, file=file)
     with pytest.raises(ValueError, match="grid_class is 'fog'; it must be one of 'levelSet', 'fogVolume'"):

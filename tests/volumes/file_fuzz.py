@@ -23,7 +23,7 @@ import numpy as np
 
 from omni.warp_core.volumes.file_cursor import VolumeFileError
 from omni.warp_core.volumes.nvdb_file import read_grids
-from omni.warp_core.volumes.vdb_file import list_vdb, read_vdb
+from omni.warp_core.volumes.vdb.vdb_file import list_vdb, read_vdb
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "build" / "fuzz"

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from omni.warp_core import cli
-from omni.warp_core.volumes import vdb_file
 from omni.warp_core.volumes.listing import list_volume_file, size_text
+from omni.warp_core.volumes.vdb import vdb_file
 
 from .expected_vdb import unpacked
 

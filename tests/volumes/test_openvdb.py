@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from omni.warp_core.volumes.vdb_file import read_vdb
+from omni.warp_core.volumes.vdb.vdb_file import read_vdb
 
 pytestmark = pytest.mark.cpu
 PYTHON = "/usr/bin/python3"  # Debian's; the module is of no use to other Pythons

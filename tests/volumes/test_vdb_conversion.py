@@ -12,8 +12,8 @@ import omni.warp_core as wp
 from omni.warp_core import cli
 from omni.warp_core.volumes.grid_tree import read_grid
 from omni.warp_core.volumes.nvdb_file import read_grids
-from omni.warp_core.volumes.vdb_conversion import convert_file, grid_buffer_of, index_buffer_of
-from omni.warp_core.volumes.vdb_file import read_vdb
+from omni.warp_core.volumes.vdb.vdb_conversion import convert_file, grid_buffer_of, index_buffer_of
+from omni.warp_core.volumes.vdb.vdb_file import read_vdb
 
 from .expected_vdb import BACKGROUNDS, TILES, leaf, unpacked, value
 
@@ -177,7 +177,7 @@ def test_the_command_changes_the_codec_of_nvdb_files(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["several.vdb", "out.vdb"], cli.USAGE, "out.vdb: only .nvdb files can be written"),
+        (["several.vdb", "out.obj"], cli.USAGE, "out.obj: the name of a volume file must end in .nvdb or .vdb"),
         (["./a.nvdb", "a.nvdb"], cli.USAGE, "a.nvdb: is the file to convert; write another one"),
         (
             ["several.vdb", "out.nvdb", "--grid", "smoke"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from omni.warp_core.volumes.file_cursor import VolumeFileError
-from omni.warp_core.volumes.vdb_file import list_vdb, read_vdb
+from omni.warp_core.volumes.vdb.vdb_file import list_vdb, read_vdb
 
 from .expected_vdb import BACKGROUNDS, check_grid, number_mask, unpacked
 

@@ -18,7 +18,7 @@ from omni.warp_core.volumes.layout import (
     offset_of,
 )
 from omni.warp_core.volumes.nvdb_file import read_grids
-from omni.warp_core.volumes.vdb_file import read_vdb
+from omni.warp_core.volumes.vdb.vdb_file import read_vdb
 
 from .expected_vdb import BACKGROUNDS, TILES, leaf, number_mask, unpacked
 

@@ -17,7 +17,7 @@ import omni.warp_core as wp
 
 from ..volumes.file_cursor import Source
 from ..volumes.grid_header import relabeled
-from ..volumes.vdb_conversion import grids_of
+from ..volumes.vdb.vdb_conversion import grids_of
 from .mesh_reader import to_transform
 from .prim_access import local_to_world, schema_of, text_of, time_code, value_of
 from .stage import READ_ERRORS, StageError, prim_at, resolve_beside, unreadable

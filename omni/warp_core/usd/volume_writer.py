@@ -13,7 +13,7 @@ import omni.warp_core as wp
 
 from ..volumes.grid_header import class_of, relabeled
 from ..volumes.grid_tree import GridTree, read_grid
-from ..volumes.nvdb_file import write_grids
+from ..volumes.vdb.vdb_conversion import write_volume_file
 from .authoring import authored, set_value, write_time
 from .output_layer import OutputError, write_errors
 from .stage import layer_file
@@ -38,9 +38,9 @@ def write_volume(
 ) -> Usd.Prim:
     """Write a volume whose fields are grids of files, or one time sample of it.
 
-    The `wp.Volume`s among the fields go to one `.nvdb` file, as grids with the names of the fields. An existing file is
-    replaced; the new one appears whole or not at all. The prim names it relative to its layer, but for an absolute path
-    outside of the folder of the layer.
+    The `wp.Volume`s among the fields go to one `.nvdb` or `.vdb` file, as grids with the names of the fields. An
+    existing file is replaced; the new one appears whole or not at all. The prim names it relative to its layer, but for
+    an absolute path outside of the folder of the layer.
 
     Args:
         stage: The stage; `wp.usd.save` writes it to a file.
@@ -48,8 +48,8 @@ def write_volume(
         fields: For each name of a field a `wp.Volume`, or a file (`.vdb`, `.nvdb`) with the name of a grid there.
         time: The time code; None for the default value. Each time code has a file of its own: that of 7 is
             `smoke.0007.nvdb` if `file` is `smoke.nvdb`.
-        file: Name of the file for volumes, `.nvdb`, seen from the folder of the layer that is written to. A layer in
-            memory has no folder: the current one counts. None is the name of the prim.
+        file: Name of the file for volumes, `.nvdb` or `.vdb`, seen from the folder of the layer that is written to. A
+            layer in memory has no folder: the current one counts. None is the name of the prim, with `.nvdb`.
         grid_class: What the volumes are: "levelSet", "fogVolume", "staggered" or "unknown". None leaves what their
             grids say.
         codec: Compression of the file: "blosc", "zip" or "none".
@@ -60,7 +60,7 @@ def write_volume(
     Raises:
         StageError: The path or the prim there does not fit.
         OutputError: The file cannot be written.
-        ValueError: `grid_class` or `codec` is unknown.
+        ValueError: `grid_class` or `codec` is unknown, or a `.vdb` file cannot have the values of a volume.
 
     >>> from pxr import Usd
     >>> stage = Usd.Stage.CreateInMemory()
@@ -97,14 +97,14 @@ def _write_file(
 ) -> str:
     """Write grids to the file of a time code. Returns its path as the layer names it."""
     base, extension = os.path.splitext(os.fspath(file))
-    if extension.lower() != ".nvdb":
-        raise OutputError(f"{os.fspath(file)}: the name of the file for volumes must end in .nvdb")
+    if extension.lower() not in (".nvdb", ".vdb"):
+        raise OutputError(f"{os.fspath(file)}: the name of the file for volumes must end in .nvdb or .vdb")
     layer = layer_file(stage.GetEditTarget().GetLayer())
     folder = os.path.dirname(layer) or os.getcwd()
     name = f"{base}{_suffix(time)}{extension}"
     target = os.path.join(folder, name)
     with write_errors(target):
-        write_grids(target, [grid.data for grid in grids.values()], codec)
+        write_volume_file(target, [grid.data for grid in grids.values()], codec)
     inside = _below(folder, target)
     if not layer or (os.path.isabs(name) and not inside):
         return target

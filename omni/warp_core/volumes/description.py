@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.device import Device
+from ..geometry.descriptors import Descriptors
+from ..lib.geometry.structure_ids import VOLUME
 from ..lib.volumes.volume_data import VolumeData
 from .cells import WORD, Cells
 from .grid_tree import GridTree, count_voxels
@@ -47,3 +50,9 @@ def _of_type(value_type: ValueType) -> np.ndarray:
 def _field(record: np.dtype, name: str) -> int:
     """The word of a record where a field begins."""
     return offset_of(record, name) // WORD
+
+
+@cache
+def descriptors_on(device: Device) -> Descriptors:
+    """Return the table by which kernels of a device find volumes."""
+    return Descriptors(VolumeData, VOLUME, device)

@@ -13,6 +13,7 @@ from ..arrays.factories import empty
 from ..arrays.layouts import byte_range
 from ..arrays.transfer import put
 from ..devices.device import Device
+from ..dispatch import capture
 from ..eager.addressed_memory import register
 from ..lang.values.scalars import uint8
 from .grid_builder import GridPlan, Placement
@@ -20,6 +21,12 @@ from .grid_tree import GridTree, check_size
 from .layout import ALIGNMENT, GRID, offset_of
 
 _SIZE_AT = offset_of(GRID, "grid_size")
+
+
+def refuse_capture(device: Device) -> None:
+    """Raise RuntimeError while a graph captures what a GPU does: volumes are made on the host."""
+    if device.is_cuda:
+        capture.refuse("making a wp.Volume", device)
 
 
 def filled(write: Callable[[np.ndarray], None], count: int, dtype: Any, device: Device) -> array:

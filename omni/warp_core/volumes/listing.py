@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .nvdb_file import GridFile, read_grids
-from .vdb_file import VdbHead, read_vdb_heads
-from .vdb_header import base_name, is_vdb
+from .vdb.vdb_file import VdbHead, read_vdb_heads
+from .vdb.vdb_header import base_name, is_vdb
 
 COLUMNS = ("name", "type", "class", "voxels", "first voxel", "last voxel", "voxel size", "memory", "in file")
 _UNITS = ("B", "kB", "MB", "GB", "TB")

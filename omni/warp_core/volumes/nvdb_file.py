@@ -20,7 +20,7 @@ from ..lib.volumes.grid_types import GRID_TYPES
 from .file_cursor import FileCursor, Source, opened
 from .layout import GRID, NO_CHECKSUM
 from .nvdb_payload import CODECS
-from .vdb_header import VDB_MAGIC
+from .vdb.vdb_header import VDB_MAGIC
 
 CLASSES = (
     "unknown", "level set", "fog volume", "staggered", "point index", "point data", "topology", "voxel volume",

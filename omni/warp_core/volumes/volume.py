@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,9 @@ from ..arrays.layouts import byte_range
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture
-from ..geometry.descriptors import Descriptors
 from ..lang.annotations import Structure
 from ..lang.values.scalars import int32, uint64
 from ..lang.values.value_classes import mat33f, vec3f
-from ..lib.geometry.structure_ids import VOLUME
-from ..lib.volumes.volume_data import VolumeData
 from ..tape import structures
 from . import derivatives, info, rebuilding
 from .allocation import (
@@ -37,17 +33,18 @@ from .allocation import (
     vector,
 )
 from .cells import cells_of, write_cells
-from .description import describe
+from .description import describe, descriptors_on
 from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import GridPlan, Placement
 from .grid_files import grid_bytes, source_of
-from .grid_memory import aligned, build, bytes_at, filled, host_view
+from .grid_memory import aligned, build, bytes_at, filled, host_view, refuse_capture
 from .grid_tree import GridTree, count_voxels, read_grid, read_header, voxels_of
 from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
 from .variable_bits import with_equal_leaves
-from .vdb_conversion import grid_buffer_of, index_buffer_of
-from .vdb_file import read_vdb
+from .vdb.vdb_conversion import grid_buffer_of, index_buffer_of
+from .vdb.vdb_file import read_vdb
+from .vdb.vdb_writer import write_vdb
 from .voxel_values import values_in, values_of
 
 __all__ = ["Volume"]
@@ -122,7 +119,7 @@ class Volume(Structure):
         return volume
 
     def _load(self, data: np.ndarray, device: Device) -> None:
-        _refuse_capture(device)
+        refuse_capture(device)
         first = with_equal_leaves(data)
         memory = aligned(first[: int(read_header(first)["grid_size"])], device)
         grid = read_grid(host_view(memory))
@@ -134,10 +131,10 @@ class Volume(Structure):
         self._room = rebuilding.NOT_REBUILDABLE
         self._values: Array | None = None
         self._behind = behind
-        self._place, number = _descriptors(self.device).take(self)
+        self._place, number = descriptors_on(self.device).take(self)
         self.id = uint64(number)
         weakref.finalize(self, _native.forget_structure_memory, number)
-        structures.register(self, self._place, ("words", "cells"), _descriptors(self.device).take, ("values",))
+        structures.register(self, self._place, ("words", "cells"), descriptors_on(self.device).take, ("values",))
         self._publish(memory, grid)
 
     def _publish(self, memory: Array, grid: GridTree) -> None:
@@ -146,7 +143,7 @@ class Volume(Structure):
         cells = cells_of(grid)
         places = filled(lambda data: write_cells(grid, cells, data), cells.size, int32, self.device)
         descriptor = describe(self.id, grid, cells, memory.ptr, places.ptr)
-        _descriptors(self.device).write(self._place, descriptor)
+        descriptors_on(self.device).write(self._place, descriptor)
         values = values_in(memory, grid)
         if values is not None:
             if self.requires_grad:
@@ -232,6 +229,28 @@ class Volume(Structure):
         8
         """
         write_grids(path, [self._memory.numpy()], codec)
+
+    def save_to_vdb(self, path: str | os.PathLike[str], codec: str = "none") -> None:
+        """Write the volume to a file of OpenVDB, whole or not at all: for programs that do not read NanoVDB.
+
+        Args:
+            path: the file, such as "fog.vdb"; an existing one is replaced.
+            codec: "none", "zip", which gives small files, or "blosc", whose files are read fast. Values of inactive
+                voxels take no room with any of them, where they are the background.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: If the codec is unknown, or OpenVDB has no grid of these values, such as indices and vec4.
+
+        >>> import os, tempfile
+        >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "eight.vdb")
+        ...     volume.save_to_vdb(path, codec="blosc")
+        ...     wp.Volume.load_from_vdb(path, device="cpu").get_voxel_count()
+        8
+        """
+        write_vdb(path, [self._memory.numpy()], codec)
 
     @classmethod
     def load_from_address(cls, grid_ptr: int, buffer_size: int = 0, device: Any = None) -> Volume:
@@ -447,7 +466,7 @@ class Volume(Structure):
     @classmethod
     def _made(cls, plan: GridPlan, background: Any, placement: Placement, device: Any) -> Volume:
         where = get_device(device)
-        _refuse_capture(where)
+        refuse_capture(where)
         volume = cls.__new__(cls)
         volume._open(*build(plan, background, placement, where), _NOTHING)
         return volume
@@ -465,7 +484,7 @@ class Volume(Structure):
         status: Array | None,
         point_mask: Array | None,
     ) -> Volume:
-        _refuse_capture(get_device(device))
+        refuse_capture(get_device(device))
         code, plan = rebuilding.plan_around(points, placement, value_type, room, status, point_mask)
         rebuilding.report(code, status, room)
         volume = cls._made(plan, background, placement, device)
@@ -779,13 +798,3 @@ class Volume(Structure):
         if not 0 <= number < len(found):
             raise IndexError(f"feature_index: {number}, but the grid carries {len(found)} arrays")
         return found[number]
-
-
-def _refuse_capture(device: Device) -> None:
-    if device.is_cuda:
-        capture.refuse("making a wp.Volume", device)
-
-
-@cache
-def _descriptors(device: Device) -> Descriptors:
-    return Descriptors(VolumeData, VOLUME, device)

@@ -96,7 +96,7 @@ def fill(time: float, values: wp.array3d[float]):
 """
 
 
-def writing(stage):
+def writing(stage, file_format="nvdb"):
     graph = wp.nodes.GraphBuilder(stage, "/Graph")
     clock = graph.node("clock", "omni.graph.nodes.ReadTime")
     fill = graph.node("fill", "omni.warp_core.Kernel", codeStr=FILL, dimCount=3, dim1=4, dim2=5, dim3=6)
@@ -105,21 +105,21 @@ def writing(stage):
     matrix = Gf.Matrix4d().SetRotate(Gf.Rotation(Gf.Vec3d(0, 0, 1), 90)) * Gf.Matrix4d().SetTranslate((7, 8, 9))
     write = graph.node("write", "omni.warp_core.WriteVolume", prim="/World/Smoke", dim1=4, dim2=5, dim3=6,
                        size=(3.0, 2.0, 10.0), background=-1.0, gridClass="fogVolume",
-                       transform=np.array(matrix))  # fmt: skip
+                       transform=np.array(matrix), fileFormat=file_format)  # fmt: skip
     graph.connect(f"{clock}.outputs:time", f"{fill}.inputs:time")
     graph.connect(f"{fill}.outputs:values", f"{write}.inputs:data")
 
 
-def test_volumes_are_written_a_file_a_frame_and_read_again(stage, tmp_path):
+@pytest.mark.parametrize("kind", ["nvdb", "vdb"])
+def test_volumes_are_written_a_file_a_frame_and_read_again(stage, tmp_path, kind):
     UsdGeom.Xform.Define(stage, "/World").AddTranslateOp().Set((1, 0, 0))
-    writing(stage)
+    writing(stage, kind)
     with wp.usd.play(stage, frames=(0, 2), fps=24, trust=True) as player:
         player.play(3)
         assert not player.errors
         player.save(tmp_path / "out.usda")
     assert sorted(f.name for f in tmp_path.iterdir()) == [
-        "out.World_Smoke_density.0000.nvdb", "out.World_Smoke_density.0001.nvdb",
-        "out.World_Smoke_density.0002.nvdb", "out.usda",
+        *(f"out.World_Smoke_density.{frame:04d}.{kind}" for frame in range(3)), "out.usda",
     ]  # fmt: skip
     result = Usd.Stage.Open(str(tmp_path / "out.usda"))
     i, j, k = np.meshgrid(*map(np.arange, (4, 5, 6)), indexing="ij")
@@ -154,6 +154,15 @@ def test_a_class_of_volumes_that_does_not_exist_is_told(stage):
     with wp.usd.play(stage, frames=(0, 0), fps=24) as player:
         player.step()
         assert "inputs:gridClass is 'fog'; it must be one of unknown, levelSet, fogVolume" in player.errors[0]
+
+
+def test_a_format_of_volumes_that_does_not_exist_is_told(stage):
+    graph = wp.nodes.GraphBuilder(stage, "/Graph")
+    graph.node("write", "omni.warp_core.WriteVolume", prim="/Smoke", data=[0.0] * 8, dim1=2, dim2=2, dim3=2,
+               size=(1, 1, 1), fileFormat="obj")  # fmt: skip
+    with wp.usd.play(stage, frames=(0, 0), fps=24) as player:
+        player.step()
+        assert "inputs:fileFormat is 'obj'; it must be one of nvdb, vdb" in player.errors[0]
 
 
 def test_no_files_are_left_where_the_play_does_not_end(stage, tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from ...volumes.allocation import background_of, dense_leaves, placement_of
 from ...volumes.grid_builder import build_grid
 from ...volumes.grid_tree import read_grid
 from ...volumes.layout import GRID_CLASSES
-from ...volumes.nvdb_file import write_grids
+from ...volumes.vdb.vdb_conversion import write_volume_file
 from ..graph.attribute import GraphError
 from ..stock.prims.prim_nodes import one_target
 from ..stock.prims.prim_readers import timecode
@@ -32,6 +32,7 @@ from .point_arrays import Faces, bounds_on, points_on
 from .prim_bundles import find_prim, on_stage, require_bundle, world_matrix
 from .volume_surface import MOST_NODES
 
+_FORMATS = ("nvdb", "vdb")
 _CLASSES = {"unknown": "unknown", "levelSet": "level set", "fogVolume": "fog"}
 
 
@@ -169,6 +170,8 @@ def write(db: Any) -> None:
     name = inputs.field
     if not name.isidentifier():
         raise GraphError(f"inputs:field is {name!r}; it must be a name such as density")
+    if inputs.fileFormat not in _FORMATS:
+        raise GraphError(f"inputs:fileFormat is {inputs.fileFormat!r}; it must be one of {', '.join(_FORMATS)}")
     buffer = grid_buffer(inputs.data.reshape(shape), inputs.size, float(inputs.background), name, inputs.gridClass)
     asset, half = f"{path}/{name}", np.asarray(inputs.size, np.float32) / 2
     volume = {"worldMatrix": item("matrixd[4]", np.array(inputs.transform))}
@@ -178,7 +181,7 @@ def write(db: Any) -> None:
     db.per_instance_state.write(db, places, "*")
     store.prims.relate(path, f"field:{name}", [asset])
     file = asset.strip("/").replace("/", "_")
-    store.prims.attach(FrameFile(file, ((asset, "filePath"),), store.frame, ".nvdb", _writer(buffer)))
+    store.prims.attach(FrameFile(file, ((asset, "filePath"),), store.frame, f".{inputs.fileFormat}", _writer(buffer)))
 
 
 def _prim(kind: str, attributes: dict[str, Item]) -> Bundle:
@@ -186,7 +189,7 @@ def _prim(kind: str, attributes: dict[str, Item]) -> Bundle:
 
 
 def _writer(buffer: np.ndarray) -> Callable[[str], None]:
-    return lambda target: write_grids(target, [buffer], "blosc")
+    return lambda target: write_volume_file(target, [buffer], "blosc")
 
 
 def grid_buffer(field: np.ndarray, size: np.ndarray, background: float, name: str, grid_class: str) -> np.ndarray:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .file_cursor import FileCursor, Source, opened
+from ..file_cursor import FileCursor, Source, opened
 
 VERSIONS = range(222, 226)  # of the format: OpenVDB 2 to 12
 VDB_MAGIC = b" BDV\0\0\0\0"
-_INSTANCED = "\x1e"  # separates a name from what makes it unique in its file
+INSTANCED = "\x1e"  # separates a name from what makes it unique in its file
 _HALF = "_HalfFloat"
 
 # Types of metadata that are read, as formats of `struct`; the bytes of others are skipped.
@@ -92,7 +92,7 @@ def read_entry(cursor: FileCursor, has_offsets: bool) -> VdbEntry:
 
 def base_name(unique_name: str) -> str:
     """Return the name of a grid without what makes it unique in its file."""
-    return unique_name.split(_INSTANCED)[0]
+    return unique_name.split(INSTANCED)[0]
 
 
 def read_metadata(cursor: FileCursor) -> dict[str, Any]:

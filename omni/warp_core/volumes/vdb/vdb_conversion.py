@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .file_cursor import Source
-from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, whole_masks, with_feature
-from .grid_tree import unpack_mask
-from .layout import CLASS_TOPOLOGY, LEAF_SIDE, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
-from .nvdb_file import read_grids, write_grids
+from ..file_cursor import Source
+from ..grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, whole_masks, with_feature
+from ..grid_tree import unpack_mask
+from ..layout import CLASS_TOPOLOGY, LEAF_SIDE, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
+from ..nvdb_file import read_grids, write_grids
 from .vdb_file import list_vdb, read_vdb
 from .vdb_grid import GRID_CLASSES, VdbGrid
 from .vdb_header import is_vdb
+from .vdb_writer import write_vdb
 
 _BY_NAME = {value_type.name: value_type for value_type in VALUE_TYPES.values()}
 # The values of a grid buffer that hold those of a .vdb file without loss.
@@ -94,11 +95,11 @@ def convert_file(
     codec: str = "none",
     advance: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Write the grids of a `.vdb` or `.nvdb` file to a `.nvdb` file, whole or not at all.
+    """Write the grids of a `.vdb` or `.nvdb` file to a `.nvdb` or `.vdb` file, whole or not at all.
 
     Args:
         source: the path or the bytes of the file to read.
-        target: the file to write; an existing one is replaced.
+        target: the file to write; an existing one is replaced. Its ending tells the format.
         names: of the grids to write; all by default.
         codec: "none", "zip" or "blosc".
         advance: called after each grid that was read.
@@ -109,6 +110,7 @@ def convert_file(
     Raises:
         KeyError: If the file has no grid of one of `names`.
         VolumeFileError: If a grid to write is damaged or cannot be read, a `ValueError` that names file, grid and byte.
+        ValueError: If OpenVDB has no grid of the values of one for a `.vdb` file.
         OSError: If a file cannot be read or written.
     """
     found, read = grids_of(source)
@@ -120,8 +122,19 @@ def convert_file(
     for number in chosen:
         buffers.append(read(number))
         advance()
-    write_grids(target, buffers, codec)
+    write_volume_file(target, buffers, codec)
     return [found[number] for number in chosen]
+
+
+def write_volume_file(path: str | os.PathLike[str], buffers: Sequence[np.ndarray], codec: str = "none") -> None:
+    """Write grid buffers to a file of the format of its ending, `.vdb` or else `.nvdb`, whole or not at all.
+
+    Raises:
+        ValueError: If the codec is unknown, or a `.vdb` file cannot have the values of a grid.
+        OSError: If the file cannot be written.
+    """
+    write = write_vdb if os.fsdecode(path).lower().endswith(".vdb") else write_grids
+    write(path, buffers, codec)
 
 
 def grids_of(source: Source) -> tuple[list[str], Callable[[int], np.ndarray]]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native
-from .file_cursor import FileCursor, Source, VolumeFileError, opened
+from ... import _native
+from ..file_cursor import FileCursor, Source, VolumeFileError, opened
 from .vdb_grid import GRID_CLASSES, VdbGrid
 from .vdb_header import VdbEntry, read_entry, read_file_header, read_metadata, read_transform
 
