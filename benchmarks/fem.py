@@ -2,10 +2,12 @@
 
     python benchmarks/fem.py [--size 100] [--rounds 7] [--only matrix-1 load-2] [--peer-python PYTHON]
 
-The grid has `size` x `size` cells. Before any time is taken, results of all are compared. The implementations then take
-turns. The processor time of the fastest call of each is reported, summed over threads, as other programs on the machine
-add less to it than to the time that passes. Compiling is measured in processes with an empty cache of kernels: the
-first form of a process, which loads the compiler, then another form. `passed` is the time that passes.
+The grid has `size` x `size` cells. Meshes are grids with moved vertices, in space of `size` / 5 cells in each
+direction; each point of a quadrature looks up a random position in them. Before any time is taken, results of all are
+compared. The implementations then take turns. The processor time of the fastest call of each is reported, summed over
+threads, as other programs on the machine add less to it than to the time that passes. Compiling is measured in
+processes with an empty cache of kernels: the first form of a process, which loads the compiler, then another form.
+`passed` is the time that passes.
 """
 
 import argparse
@@ -33,6 +35,11 @@ TASKS = {
     "energy-2": "number: an energy, degree 2",
     "interpolate-2": "interpolation of a gradient, degree 2",
     "space-2": "space of degree 2, and its first matrix",
+    "triangles-1": "lookup of positions in triangles",
+    "quads-1": "lookup in quadrilaterals",
+    "tets-1": "lookup in tetrahedra",
+    "hexes-1": "lookup in hexahedra",
+    "beyond-1": "lookup in triangles, for positions around them",
 }
 FORMS = ("first form", "another form", "a form of vectors", "a form on sides")
 
@@ -91,8 +98,17 @@ class Worker:
             fluxes += fem.jump(v, s) * wp.dot(fem.grad_average(u, s), n)
             return 8.0 * fem.measure_ratio(domain, s) * fem.jump(u, s) * fem.jump(v, s) - fluxes
 
-        names = "laplacian mass elasticity load energy height slope jumps"
-        self.forms = dict(zip(names.split(), (laplacian, mass, elasticity, load, energy, height, slope, jumps)))
+        @fem.integrand
+        def in_plane(s: fem.Sample, domain: fem.Domain, f: fem.Field, x: wp.array(dtype=wp.vec2)):
+            return f(fem.lookup(domain, x[s.qp_index]))
+
+        @fem.integrand
+        def in_space(s: fem.Sample, domain: fem.Domain, f: fem.Field, x: wp.array(dtype=wp.vec3)):
+            return f(fem.lookup(domain, x[s.qp_index]))
+
+        names = "laplacian mass elasticity load energy height slope jumps in_plane in_space"
+        forms = laplacian, mass, elasticity, load, energy, height, slope, jumps, in_plane, in_space
+        self.forms = dict(zip(names.split(), forms))
 
     def load(self, task: str, size: int) -> float:
         """Take a task, and return a number that its result must have."""
@@ -158,6 +174,50 @@ class Worker:
         def call() -> Any:
             fresh = self.fem.Grid2D(res=self.wp.vec2i(*geometry.res))
             return self.fem.integrate(self.forms["laplacian"], fields=self._fields(fresh, degree))
+
+        return call
+
+    def _triangles(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        return self._lookup("Trimesh2D", geometry.res[:2], [[0, 1, 3], [0, 3, 2]])
+
+    def _beyond(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        return self._lookup("Trimesh2D", geometry.res[:2], [[0, 1, 3], [0, 3, 2]], 0.2)
+
+    def _quads(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        return self._lookup("Quadmesh2D", geometry.res[:2], [[0, 2, 3, 1]])
+
+    def _tets(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        paths = (4, 6), (6, 2), (2, 3), (3, 1), (1, 5), (5, 4)
+        return self._lookup("Tetmesh", [geometry.res[0] // 5] * 3, [[0, *path, 7] for path in paths])
+
+    def _hexes(self, geometry: Any, degree: int) -> Callable[[], Any]:
+        return self._lookup("Hexmesh", [geometry.res[0] // 5] * 3, [[0, 4, 6, 2, 1, 5, 7, 3]])
+
+    def _lookup(self, kind: str, res: Any, corners: list[list[int]], beyond: float = 0.0) -> Callable[[], Any]:
+        """The values of a field at random positions, up to `beyond` around a mesh. `corners` are the vertices of cells
+        in a box of a grid, numbered along the last axis first.
+        """
+        n, rng = len(res), np.random.default_rng(0)
+        vector = (self.wp.vec2, self.wp.vec3)[n - 2]
+        numbers = np.arange(np.prod([r + 1 for r in res])).reshape([r + 1 for r in res])
+        points = np.stack(np.unravel_index(numbers.ravel(), numbers.shape), axis=1).astype(np.float64)
+        is_inner = ((points > 0) & (points < res)).all(axis=1)
+        points[is_inner] += rng.uniform(-0.25, 0.25, (is_inner.sum(), n))
+        points /= np.array(res)
+        boxes = [numbers[tuple(slice(c, c + r) for c, r in zip(corner, res))] for corner in np.ndindex(*[2] * n)]
+        cells = np.stack([box.ravel() for box in boxes], axis=1)[:, corners].reshape(-1, len(corners[0]))
+        tables = self.wp.array(cells.astype(np.int32), dtype=int), self.wp.array(points, dtype=vector)
+        mesh = getattr(self.fem, kind)(*tables, build_bvh=True)
+        field = self.fem.make_polynomial_space(mesh).make_field()
+        self.fem.interpolate(self.forms["height"], dest=field)
+        quadrature = self.fem.RegularQuadrature(self.fem.Cells(mesh), order=2)
+        found = self.wp.zeros(quadrature.total_point_count(), dtype=float)
+        x = self.wp.array(rng.uniform(-beyond, 1.0 + beyond, (found.size, n)), dtype=vector)
+
+        def call() -> Any:
+            given = {"fields": {"f": field}, "values": {"x": x}}
+            self.fem.interpolate(self.forms[("in_plane", "in_space")[n - 2]], dest=found, at=quadrature, **given)
+            return found
 
         return call
 

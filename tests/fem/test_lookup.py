@@ -335,6 +335,33 @@ def test_the_nearest_point_may_be_a_vertex(name):
     np.testing.assert_allclose(looked_up(field, x)[2], corners, atol=1e-13)
 
 
+def to_segments(x, a, b):
+    """The distance of each point to the nearest of some segments."""
+    along = b - a
+    share = np.einsum("pse,se->ps", x[:, None] - a, along) / (along**2).sum(axis=1)
+    near = a + np.clip(share, 0.0, 1.0)[:, :, None] * along
+    return np.linalg.norm(near - x[:, None], axis=2).min(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["Trimesh2D", "Quadmesh2D"])
+def test_the_nearest_point_of_a_mesh_with_holes(kind):
+    """Half of the cells of a mesh, at random: positions are in a cell, or as far away as the nearest edge is."""
+    rng, shape = np.random.default_rng(5), (12, 12)
+    points = moved_lattice(shape, 0.4)
+    quads = boxes(shape, SQUARE)[rng.permutation(144)[:70]]
+    cells = quads if kind == "Quadmesh2D" else np.concatenate([quads[:, [0, 1, 2]], quads[:, [2, 3, 0]]])[::3]
+    geo = getattr(fem, kind)(wp.array(cells, dtype=int), wp.array(points, dtype=wp.vec2d), build_bvh=True)
+    x = rng.uniform(-0.3, 1.3, (400, 2))
+    found = looked_up(fem.make_polynomial_space(geo).make_field(), x)[2]
+    a, b = points[cells], points[np.roll(cells, -1, axis=1)]
+    along, to = (b - a)[:, None], x[None, :, None] - a[:, None]
+    is_left = along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0] > 0.0
+    is_inside = is_left.all(axis=2).any(axis=0)
+    expected = np.where(is_inside, 0.0, to_segments(x, a.reshape(-1, 2), b.reshape(-1, 2)))
+    assert 20 < is_inside.sum() < 200
+    np.testing.assert_allclose(np.linalg.norm(found - x, axis=1), expected, atol=1e-12)
+
+
 def test_a_mesh_that_moves_is_found_again():
     geo = with_tree("Trimesh2D")
     field = fem.make_polynomial_space(geo).make_field()

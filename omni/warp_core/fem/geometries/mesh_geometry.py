@@ -19,6 +19,7 @@ from ...lang.values.type_registry import wc_type
 from ...lib.geometry.bvh_nodes import BvhNode
 from ..kernel_records import (
     inverse_of_surface,
+    jacobian_at,
     matrix_type,
     record,
     scalar_class,
@@ -29,9 +30,10 @@ from ..kernel_records import (
 from .cell_geometry import Geometry
 from .mesh_lookup import MESH_LOOKUPS, CellTree
 from .nearest_points import cell_searches, search_faces
-from .reference_cells import Element
+from .reference_cells import Element, reference_cell
 from .shape_functions import Shape, make_shape
 from .shape_records import shape_class, shape_record
+from .vertex_maps import vertex_maps
 
 __all__ = ["Hexmesh", "Quadmesh2D", "Quadmesh3D", "Tetmesh", "Trimesh2D", "Trimesh3D"]
 
@@ -57,49 +59,48 @@ def jacobian(g: Any, cell: int, place: Any):
 @func
 def inverse_in_space(g: Any, cell: int, place: Any):
     """The inverse of the derivative."""
-    return inverse(jacobian(g, cell, place))
+    return inverse(jacobian_at(g, cell, place))
 
 
 @func
 def inverse_in_surface(g: Any, cell: int, place: Any):
     """The inverse of the derivative of a surface: of vectors in it."""
-    return inverse_of_surface(jacobian(g, cell, place))
+    return inverse_of_surface(jacobian_at(g, cell, place))
 
 
-_POSITIONS = {"position_at": position, "jacobian_at": jacobian}
 _NO_TREE = "the mesh has no tree over its cells: make it with build_bvh=True, or call geometry.build_bvh()"
-
-
-def _fields(cell_dimension: int, dimension: int, scalar: Scalar, is_free: bool) -> dict[str, Any]:
-    return {
-        "positions": array(dtype=vector_type(dimension, scalar)),
-        "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
-        "shape": shape_class(scalar, cell_dimension, is_free),
-    }
 
 
 @cache
 def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar) -> Any:
     """What kernels need of a mesh: vertices of cells, their positions, and the functions that interpolate these."""
-    return record(f"Mesh{cell_dimension}in{dimension}", _fields(cell_dimension, dimension, scalar, False), _POSITIONS)
+    fields = {
+        "positions": array(dtype=vector_type(dimension, scalar)),
+        "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
+        "shape": shape_class(scalar, cell_dimension, False),
+    }
+    return record(f"Mesh{cell_dimension}in{dimension}", fields, {"position_at": position, "jacobian_at": jacobian})
 
 
 @cache
-def free_mesh_record(cell_dimension: int, dimension: int, scalar: Scalar, is_simplex: bool, has_tree: bool) -> Any:
+def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bool) -> Any:
     """What kernels need of a mesh to evaluate fields anywhere, and to find positions in it."""
+    cell = reference_cell(kind)
+    cell_dimension = cell.dimension
     inverse_of = inverse_in_surface if cell_dimension < dimension else inverse_in_space
-    own = {
+    fields = {
+        "positions": array(dtype=vector_type(dimension, scalar)),
+        "corners": array(dtype=int32, ndim=2),  # cell x vertex: those of a cell lie next to each other
         "starts": array(dtype=vector_type(cell_dimension, scalar)),  # see `search_faces`
         "bases": array(dtype=matrix_type(cell_dimension, cell_dimension, scalar)),
         "tolerance": scalar_class(scalar),  # of coordinates
         "cell_size": scalar_class(scalar),  # of the largest cell
     }
     if has_tree:
-        own |= {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
-    supplies = _POSITIONS | {"inverse_at": inverse_of} | cell_searches(is_simplex) | (MESH_LOOKUPS if has_tree else {})
-    kind = ("Triangles" if cell_dimension == 2 else "Tetrahedra") if is_simplex else "Boxes"
-    name = f"{kind}{cell_dimension}in{dimension}" + "_with_tree" * has_tree
-    fields = _fields(cell_dimension, dimension, scalar, True) | own
+        fields |= {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
+    supplies = vertex_maps(kind) | {"inverse_at": inverse_of} | cell_searches(kind)
+    supplies |= MESH_LOOKUPS if has_tree else {}
+    name = f"Mesh_{kind.name}_in{dimension}" + "_with_tree" * has_tree
     return record(name, fields, supplies, {} if has_tree else {"find_cell": _NO_TREE})
 
 
@@ -203,15 +204,15 @@ class Mesh(Geometry):
             self._free_records[self._tree] = self._free_record()
         return self._free_records[self._tree]
 
-    def _shape_record(self, points: np.ndarray | None) -> Any:
+    def _shape_record(self, points: np.ndarray) -> Any:
         order = [int(np.abs(self.shape.nodes - v).sum(axis=1).argmin()) for v in self.cell.vertices]
         return shape_record(self.shape, points, self.scalar, self.device, order)
 
     def _free_record(self) -> Any:
-        n, tree = self.cell_dimension, self._tree
-        kind = free_mesh_record(n, self.dimension, self.scalar, self.cell.is_simplex, tree is not None)
-        common = self.positions, self.vertex_table, self._shape_record(None)
-        return kind(*common, *self._search_tables(), *(() if tree is None else (tree.nodes, tree.order)))
+        tree = self._tree
+        kind = free_mesh_record(self.kind, self.dimension, self.scalar, tree is not None)
+        of_tree = () if tree is None else (tree.nodes, tree.order)
+        return kind(self.positions, self._indices, *self._search_tables(), *of_tree)
 
     def _search_tables(self) -> tuple[Any, ...]:
         """What searches in cells begin with, and when they end."""

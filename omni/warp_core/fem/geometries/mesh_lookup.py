@@ -8,7 +8,7 @@ Start with `CellTree`.
 
 from typing import Any
 
-from ... import abs, dot, func_grad, max, min, sqrt, tid, vec3, where
+from ... import abs, dot, func_grad, max, min, sqrt, tid, vec3, where, zeros
 from ...arrays.array import array, array1d, array2d
 from ...arrays.factories import empty
 from ...devices.device import Device
@@ -19,9 +19,9 @@ from ...lang.kernel import Function, func, kernel
 from ...lang.values.scalars import float64
 from ...lang.values.value_classes import vec3f
 from ...launches.launch import launch
-from ...lib.geometry.bvh_nodes import distance_sq, subtree_end
+from ...lib.geometry.bvh_nodes import DEPTH, boxes_overlap, distance_sq, subtree_end
 from .lookup import OUTSIDE, padded, passes
-from .nearest_points import INFINITE, away_from, refined, search_in
+from .nearest_points import INFINITE, away_from, inside_of, refined, search_in, step_at
 
 _MORE = 1.0e-6  # covers rounding to float32
 _LEAF = 1  # cells
@@ -43,38 +43,93 @@ def margin_of(x: vec3):
 
 
 @func
-def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any):
-    """The cell with the nearest point, the coordinates of this, and the matrix of a step there. Cells whose boxes have
-    the position come first; if none has, those whose boxes are nearer than the nearest point so far.
+def is_at(g: Any, cell: int, coords: Any, x: Any):
+    """True if coordinates of a cell are those of a position, but for rounding."""
+    away, near = away_from(g, cell, coords, x), type(g.tolerance)(4.0) * g.tolerance * (sqrt(dot(x, x)) + g.cell_size)
+    return dot(away, away) <= near * near
+
+
+@func
+def next_around(g: Any, start: int, end: int, lower: vec3, upper: vec3):
+    """The next leaf of the tree whose box has a position: its cell, -1 for none, and the node behind it."""
+    cell, number = -1, start
+    while number < end and cell < 0:
+        node = g.tree[number]
+        is_there = boxes_overlap(node.lower, node.upper, lower, upper)
+        number = where(is_there or node.count > 0, number + 1, -node.count)
+        if is_there and node.count > 0:
+            cell = g.order[node.child]
+    return cell, number
+
+
+@func
+def cell_around(g: Any, x: Any, filter: Any, target: Any):
+    """A cell that has a position, -1 for none, and the coordinates there. Each round walks to a leaf, then looks into
+    its cell: so positions that share the lanes of a processor do the same at the same time.
     """
-    point = corner_of(x)
-    best, cell = type(g.tolerance)(INFINITE), -1
+    point, cell, coords = corner_of(x), -1, g.starts[0]
+    lower, upper = point - vec3(margin_of(point)), point + vec3(margin_of(point))
+    end, number = subtree_end(g.tree[0], 0), 0
+    while number < end:
+        index, number = next_around(g, number, end, lower, upper)
+        if index >= 0 and passes(filter, index, target):
+            found, is_inside = inside_of(g, index, x)
+            if is_inside and is_at(g, index, found, x):
+                cell, coords, number = index, found, end
+    return cell, coords
+
+
+@func
+def nearest_cell(g: Any, x: Any, filter: Any, target: Any):
+    """The cell with the nearest point, the coordinates of this, and the matrix of a step there. The nearer of two boxes
+    comes first, and the other one waits on a stack.
+    """
+    point, cell = corner_of(x), -1
     coords, step = g.starts[0], g.bases[0]
+    stack, distances = zeros(DEPTH, dtype=int), zeros(DEPTH, dtype=float64)
+    best, limit, margin = type(g.tolerance)(INFINITE), float64(INFINITE), float64(margin_of(point))
+    number, depth = 0, 0
+    while number >= 0:
+        node, following = g.tree[number], -1
+        if node.count < 0:
+            left, right = distance_sq(g.tree[number + 1], point), distance_sq(g.tree[node.child], point)
+            if max(left, right) <= limit:
+                stack[depth], distances[depth] = where(left <= right, node.child, number + 1), max(left, right)
+                depth += 1
+            if min(left, right) <= limit:
+                following = where(left <= right, number + 1, node.child)
+        else:
+            index = g.order[node.child]
+            if passes(filter, index, target):
+                other, other_step = search_in(g, index, x)
+                away = away_from(g, index, other, x)
+                if dot(away, away) < best:
+                    best, cell, coords, step = dot(away, away), index, other, other_step
+                    reach = margin + (1.0 + _MORE) * sqrt(float64(best))
+                    limit = reach * reach
+        while depth > 0 and following < 0:
+            depth -= 1
+            following = where(distances[depth] <= limit, stack[depth], -1)
+        number = following
+    return cell, coords, step
+
+
+@func
+def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any):
+    """The cell with the nearest point, the coordinates of this, and the matrix of a step there. Most positions are in
+    a cell, perhaps in a given one.
+    """
+    cell, coords, step = -1, g.starts[0], g.bases[0]
     if guess >= 0 and passes(filter, guess, target):
-        coords, step = search_in(g, guess, x, False)
-        away = away_from(g, guess, coords, x)
-        best, cell = dot(away, away), guess
-    near = type(g.tolerance)(4.0) * g.tolerance * (sqrt(dot(x, x)) + g.cell_size)
-    end, attempt = subtree_end(g.tree[0], 0), 0
-    while attempt < 2 and best > near * near:
-        radius, number = float64(margin_of(point)), 0
-        if attempt > 0:
-            radius += (1.0 + _MORE) * sqrt(float64(best))
-            best = type(g.tolerance)(INFINITE)  # no search so far was thorough
-        while number < end and best > near * near:
-            node = g.tree[number]
-            is_near = distance_sq(node, point) <= radius * radius
-            if is_near and node.count > 0:
-                index = g.order[node.child]
-                if passes(filter, index, target):
-                    other, other_step = search_in(g, index, x, attempt > 0)
-                    away = away_from(g, index, other, x)
-                    if dot(away, away) < best:
-                        best, cell, coords, step = dot(away, away), index, other, other_step
-                        if attempt > 0:
-                            radius = float64(margin_of(point)) + (1.0 + _MORE) * sqrt(float64(best))
-            number = where(is_near or node.count > 0, number + 1, -node.count)
-        attempt += 1
+        found, is_inside = inside_of(g, guess, x)
+        if is_inside and is_at(g, guess, found, x):
+            cell, coords = guess, found
+    if cell < 0:
+        cell, coords = cell_around(g, x, filter, target)
+    if cell < 0:
+        cell, coords, step = nearest_cell(g, x, filter, target)
+    else:
+        step = step_at(g, cell, coords)
     return cell, coords, step
 
 

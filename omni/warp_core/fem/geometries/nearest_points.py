@@ -5,26 +5,29 @@ has: at the nearest point, its derivative is that of the point. Start with `near
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type,attr-defined,no-redef"
+# mypy: disable-error-code="valid-type,attr-defined,no-redef,type-arg,type-var,operator"
 
 import itertools
 from typing import Any
 
 import numpy as np
 
-from ... import abs, clamp, dot, func_grad, inverse, max, min, transpose, where
+from ... import abs, clamp, dot, func_grad, inverse, matrix_from_cols, max, min, transpose, where
+from ...lang.generics import F, Mat, Vec
 from ...lang.kernel import Function, func
 from ...lang.values.struct_operators import StructOperator
 from ..kernel_records import jacobian_at, position_at
 from .lookup import padded
+from .reference_cells import Element
+from .vertex_maps import vertex
 
-_FEW = 8  # rounds of a search that is not thorough
+_FEW = 8  # rounds for positions in a cell, which need 3 to 4
 _ROUNDS = 30  # of Newton's method, which needs 3 to 6 unless cells are very oblique
 INFINITE = 3.0e38
 
-# (geometry, cell, x, is_thorough) -> coordinates of the nearest point, matrix of a step. A search that is not thorough
-# finds positions in the cell, and some point of the cell for others.
-search_in = StructOperator("search_in")
+# Operators on geometries.
+search_in = StructOperator("search_in")  # (geometry, cell, x) -> coordinates of the nearest point, matrix of a step
+inside_of = StructOperator("inside_of")  # (geometry, cell, x) -> coordinates, and whether they are in the cell
 
 
 @func
@@ -57,9 +60,34 @@ def refined(g: Any, cell: int, coords: Any, step: Any, x: Any):
 
 
 @func
+def step_at(g: Any, cell: int, coords: Any):
+    """The matrix that leads from a slope to a step, at coordinates of a position in the cell."""
+    j = jacobian_at(g, cell, padded(coords))
+    return inverse(transpose(j) * j)
+
+
+@func
+def solved(j: Mat[2, 2, F], to: Vec[2, F]):
+    """The change of coordinates that a derivative makes a change of positions."""
+    return inverse(j) * to
+
+
+@func
+def solved(j: Mat[3, 3, F], to: Vec[3, F]):  # noqa: F811 - an overload
+    """In space."""
+    return inverse(j) * to
+
+
+@func
+def solved(j: Mat[3, 2, F], to: Vec[3, F]):  # noqa: F811 - an overload
+    """In a surface, of its part there."""
+    return inverse(transpose(j) * j) * (transpose(j) * to)
+
+
+@func
 def nearest_in_cell(g: Any, cell: int, x: Any):
     """The coordinates of the nearest point of a cell, and the squared distance to it."""
-    coords, step = search_in(g, cell, x, True)
+    coords, step = search_in(g, cell, x)
     found = refined(g, cell, coords, step, x)
     away = away_from(g, cell, found, x)
     return padded(found), dot(away, away)
@@ -69,20 +97,29 @@ def nearest_in_cell(g: Any, cell: int, x: Any):
 
 
 @func
-def search_in_simplex(g: Any, cell: int, x: Any, is_thorough: bool):
+def inside_simplex(g: Any, cell: int, x: Any):
+    """The coordinates of a position, and whether they are in the simplex."""
+    coords = solved(jacobian_at(g, cell, padded(g.starts[0])), -away_from(g, cell, g.starts[0], x))
+    last, least = type(g.tolerance)(1.0), type(g.tolerance)(0.0)
+    for k in range(len(coords)):
+        last, least = last - coords[k], min(least, coords[k])
+    return coords, min(least, last) >= -g.tolerance
+
+
+@func
+def search_in_simplex(g: Any, cell: int, x: Any):
     """The nearest point of a simplex: of the nearest points of its faces that are inside of them."""
     j = jacobian_at(g, cell, padded(g.starts[0]))
     squares = transpose(j) * j
     best = type(g.tolerance)(INFINITE)
     found, found_step = g.starts[0], g.bases[0]
-    face, end = 0, where(is_thorough, g.starts.shape[0], 1)
+    face, end = 0, g.starts.shape[0]
     while face < end:
         step = newton_matrix(squares, g.bases[face])
         coords = g.starts[face] - step * slope_at(g, cell, g.starts[face], x)
         last, least = type(g.tolerance)(1.0), type(g.tolerance)(0.0)
         for k in range(len(coords)):
-            last = last - coords[k]
-            least = min(least, coords[k])
+            last, least = last - coords[k], min(least, coords[k])
         away = away_from(g, cell, coords, x)
         if min(least, last) > -g.tolerance and dot(away, away) < best:
             best, found, found_step = dot(away, away), coords, step
@@ -93,7 +130,7 @@ def search_in_simplex(g: Any, cell: int, x: Any, is_thorough: bool):
 
 
 @func_grad(search_in_simplex)
-def no_gradient(g: Any, cell: int, x: Any, is_thorough: bool, found: Any, found_step: Any):
+def no_gradient(g: Any, cell: int, x: Any, found: Any, found_step: Any):
     """None: `refined` has it."""
 
 
@@ -172,39 +209,68 @@ def no_gradient(g: Any, cell: int, x: Any, is_bounded: bool, found: Any, found_s
     """None: `refined` has it."""
 
 
+# Newton's method for positions in a cell: rounds read no vertices, but what they made of these before.
+
+
 @func
-def position_in_box(g: Any, cell: int, x: Any):
-    """The coordinates of a position in the cell, by Newton's method; those of some point of the cell for others."""
-    coords, step = g.starts[0], g.bases[0]
-    zero, one = type(g.tolerance)(0.0), type(g.tolerance)(1.0)
-    moved, rounds = one, 0
-    while moved > g.tolerance and rounds < _FEW:
-        j = jacobian_at(g, cell, padded(coords))
-        step = inverse(transpose(j) * j)
-        change = step * (transpose(j) * away_from(g, cell, coords, x))
-        moved = zero
-        for k in range(len(coords)):
-            to = clamp(coords[k] - change[k], -one, one + one)
-            moved = max(moved, abs(to - coords[k]))
-            coords[k] = to
-        rounds += 1
+def is_done(tolerance: Any, coords: Any, change: Any):
+    """True after the last round: the next change would be small, or the coordinates are farther outside than this one
+    was long. Changes become shorter.
+    """
+    moved, outside = type(tolerance)(0.0), outside_of_box(coords)
     for k in range(len(coords)):
-        coords[k] = clamp(coords[k], zero, one)
-    return coords, step
-
-
-@func_grad(position_in_box)
-def no_gradient(g: Any, cell: int, x: Any, found: Any, found_step: Any):  # noqa: F811
-    """None: `refined` has it."""
+        moved = max(moved, abs(change[k]))
+    return outside > moved or type(moved)(10.0) * moved * moved <= tolerance
 
 
 @func
-def search_in_box(g: Any, cell: int, x: Any, is_thorough: bool):
+def outside_of_box(coords: Any):
+    """How far coordinates are outside of a cell, along the worst axis."""
+    outside = coords[0] - coords[0]
+    for k in range(len(coords)):
+        outside = max(outside, max(-coords[k], coords[k] - type(outside)(1.0)))
+    return outside
+
+
+@func
+def inside_square(g: Any, cell: int, x: Any):
+    """The coordinates of a position in a quadrilateral, and whether they are in the cell."""
+    first, start = vertex(g, cell, 0), vertex(g, cell, 0) - x
+    a, b = vertex(g, cell, 1) - first, vertex(g, cell, 3) - first
+    ab = vertex(g, cell, 2) - vertex(g, cell, 1) - b
+    coords, rounds = g.starts[0], 0
+    while rounds < _FEW:
+        u, v = coords[0], coords[1]
+        change = solved(matrix_from_cols(a + ab * v, b + ab * u), start + a * u + b * v + ab * (u * v))
+        coords -= change
+        rounds = where(is_done(g.tolerance, coords, change), _FEW, rounds + 1)
+    return coords, outside_of_box(coords) <= g.tolerance
+
+
+@func
+def inside_cube(g: Any, cell: int, x: Any):
+    """The coordinates of a position in a hexahedron, and whether they are in the cell."""
+    first, start = vertex(g, cell, 0), vertex(g, cell, 0) - x
+    a, b, c = vertex(g, cell, 1) - first, vertex(g, cell, 3) - first, vertex(g, cell, 4) - first
+    ab = vertex(g, cell, 2) - first - a - b
+    bc, ca = vertex(g, cell, 7) - first - b - c, vertex(g, cell, 5) - first - c - a
+    abc = vertex(g, cell, 6) - first - a - b - c - ab - bc - ca
+    coords, rounds = g.starts[0], 0
+    while rounds < _FEW:
+        u, v, w = coords[0], coords[1], coords[2]
+        along_u, along_v = a + ab * v + (ca + abc * v) * w, b + bc * w + (ab + abc * w) * u
+        along_w = c + ca * u + (bc + abc * u) * v
+        away = start + along_u * u + (b + bc * w) * v + c * w
+        change = solved(matrix_from_cols(along_u, along_v, along_w), away)
+        coords -= change
+        rounds = where(is_done(g.tolerance, coords, change), _FEW, rounds + 1)
+    return coords, outside_of_box(coords) <= g.tolerance
+
+
+@func
+def search_in_box(g: Any, cell: int, x: Any):
     """The nearest point of a quadrilateral or hexahedron."""
-    if is_thorough:
-        coords, step = newton_in_box(g, cell, x, True)
-    else:
-        coords, step = position_in_box(g, cell, x)
+    coords, step = newton_in_box(g, cell, x, True)
     return coords, step
 
 
@@ -215,10 +281,15 @@ def coords_in_box(g: Any, cell: int, x: Any):
     return padded(refined(g, cell, coords, step, x))
 
 
-def cell_searches(is_simplex: bool) -> dict[str, Function]:
-    """What meshes supply to find coordinates in a cell."""
-    search, coords = (search_in_simplex, coords_in_simplex) if is_simplex else (search_in_box, coords_in_box)
-    return {"search_in": search, "nearest_in": nearest_in_cell, "coords_in": coords}
+_INSIDE = {Element.SQUARE: inside_square, Element.CUBE: inside_cube}
+
+
+def cell_searches(kind: Element) -> dict[str, Function]:
+    """What meshes of a kind of cells supply to find coordinates in a cell."""
+    is_box = kind in _INSIDE
+    search, coords = (search_in_box, coords_in_box) if is_box else (search_in_simplex, coords_in_simplex)
+    inside = _INSIDE.get(kind, inside_simplex)
+    return {"search_in": search, "inside_of": inside, "coords_in": coords, "nearest_in": nearest_in_cell}
 
 
 def search_faces(dimension: int, is_simplex: bool) -> tuple[np.ndarray, np.ndarray]:
