@@ -18,8 +18,8 @@
 #include "warp_core/accumulate.h"
 #include "warp_core/algorithms.h"
 #include "warp_core/context.h"
-#include "warp_core/volumes/grid_builder.h"
 #include "warp_core/geometry/wide_bvh.h"
+#include "warp_core/volumes/grid_builder.h"
 
 namespace {
 

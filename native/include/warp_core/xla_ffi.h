@@ -1,7 +1,7 @@
 // The C interface between XLA and functions that it calls, declared here so that the build needs no JAX. The layouts
 // are those of xla/ffi/api/c_api.h of XLA (Apache License 2.0), as far as jaxlib 0.4.38 to 0.10 have the same.
-// tests/interop/xla/test_xla_layouts.py compares them with the header of the installed jaxlib. Every struct begins with its
-// size, which grows with versions. Start with CallFrame.
+// tests/interop/xla/test_xla_layouts.py compares them with the header of the installed jaxlib. Every struct begins with
+// its size, which grows with versions. Start with CallFrame.
 #pragma once
 #include <cstddef>
 #include <cstdint>
