@@ -7,6 +7,7 @@ Start with `array.__init__`.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -222,7 +223,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device, pinned: bool
     ) -> Callable[[], None] | None:
         """Return the function that copies the elements, or None if the memory is shared."""
-        found = array_data.read(data, wanted, extents)
+        found = array_data.read_plain(data, wanted) if extents is None else None
+        found = found or array_data.read(data, wanted, extents)
         element, numbers = found.element, found.numbers
         inner = len(element.inner)
         dense = inner == 0 or numbers.strides[-inner:] == element.inner_strides or numbers.size == 0
@@ -239,6 +241,9 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         self._allocate(element, found.shape, CPU, pinned)
 
         def write() -> None:
+            if not capture.active() and array_data.has_bytes_of(numbers, element):
+                _native.copy(self._address, numbers.ctypes.data, numbers.nbytes)
+                return
             given = numbers if capture.current() is None else _owning(numbers, data)
             capture.call(transfer.assign, self._numbers(), given, label="assign", writes=[self], keep=data)
             keepalive.replace(self, self._layout(), found.refs)
@@ -313,7 +318,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     def _allocate(self, element: Element, shape: tuple, device: Device, pinned: bool = False) -> None:
         strides = layouts.c_strides(shape, element.type.size)
-        buffer = _buffer(element, shape, layouts.span(shape, strides, element.type.size)[1], device, pinned)
+        buffer = _buffer(element, shape, math.prod(shape) * element.type.size, device, pinned)
         self._init(element, buffer.ptr, shape, strides, buffer, device=device)
         observers.made(self)
 
@@ -436,7 +441,10 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             self._set_grad(None)
             self._requires_grad_off = True
         elif self._grad is None and self._element is not None:
-            grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
+            if self.is_contiguous:
+                grad = array._empty(self._element, self.shape, self.device)
+            else:
+                grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
             grad.zero_()
             self._set_grad(grad, fresh=True)
             observers.made_gradient(grad)
@@ -587,11 +595,27 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     def assign(self, src: Any) -> None:
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
+        if self._assign_plain(src):
+            return
         if not isinstance(src, array):
             src = array(src, dtype=self.dtype, copy=capture.active())  # a graph copies what it is at the capture
         if src.size > self.size:
             raise ValueError(f"src: has {src.size} elements (shape {src.shape}), but the array has {self.size}")
         transfer.copy(self, src)
+
+    def _assign_plain(self, src: Any) -> bool:
+        """Copy a NumPy array of the same numbers in one native call. False if that takes more."""
+        if array_data.read_plain(src, self._element) is None or src.nbytes > self.capacity or not self.is_contiguous:
+            return False
+        at, to = src.ctypes.data, self._address
+        apart = at + src.nbytes <= to or to + self.capacity <= at
+        if not apart or type(self.owner) is not _native.Buffer or observers.observed or capture.active():
+            return False
+        self._check_writable()
+        _native.copy(to, at, src.nbytes)
+        if src.nbytes == self.capacity:
+            self._set_by = grad_binding.PROGRAM
+        return True
 
     def _copied(self) -> array:
         made = array._empty(self._require_element(), self.shape, self.device)

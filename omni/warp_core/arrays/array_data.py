@@ -71,6 +71,21 @@ def read(data: Any, wanted: Element | None, shape: tuple[int, ...] | None = None
     return Data(numbers.reshape(outer + wanted.inner), wanted, outer)
 
 
+def read_plain(data: Any, wanted: Element | None) -> Data | None:
+    """`read` for a NumPy array whose bytes are those of the elements in C order, None for other data."""
+    if type(data) is not np.ndarray or wanted is None or not has_bytes_of(data, wanted):
+        return None
+    count = data.ndim - len(wanted.inner)
+    if not 1 <= count <= MAX_NDIM or data.shape[count:] != wanted.inner:
+        return None
+    return Data(data, wanted, data.shape[:count])
+
+
+def has_bytes_of(numbers: np.ndarray, wanted: Element) -> bool:
+    """True if numbers lie in memory as elements that are no structs do, in C order."""
+    return numbers.dtype == wanted.numpy and not wanted.numpy.names and numbers.flags.c_contiguous
+
+
 def _scalar(wanted: Element) -> Any:
     return wanted.type.scalar if isinstance(wanted.type, Packed) else wanted.type
 
@@ -153,6 +168,8 @@ def _explain(data: Any, error: Exception) -> None:
 
 def _plain_numbers(numbers: np.ndarray, wanted: Element) -> np.ndarray:
     """Numbers of ml_dtypes as those of NumPy: bfloat16 as its bits if they are wanted, else as float32."""
+    if numbers.dtype.isbuiltin == 1:  # NumPy's own
+        return numbers
     if numbers.dtype.name == "bfloat16":
         bits = numbers.view(np.uint16)
         return bits if _scalar(wanted) is BF16 else bfloat16_numbers(bits)

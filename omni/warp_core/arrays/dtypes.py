@@ -49,6 +49,7 @@ class Element(NamedTuple):
 
 
 _elements: dict[Type, Element] = {}
+_by_class: dict[type, Element] = {}  # what `element_of` has found
 
 
 def element(t: Type) -> Element:
@@ -74,13 +75,18 @@ def element_of(dtype: Any) -> Element:
     Raises:
         TypeError: If it names no type that an array can hold.
     """
+    if isinstance(dtype, type) and dtype in _by_class:
+        return _by_class[dtype]
     try:
         t = wc_type(dtype.type if isinstance(dtype, np.dtype) and dtype.names is None else dtype)
     except TypeError as e:
         raise TypeError(f"dtype: {e}") from None
     if isinstance(t, Array):
         raise TypeError("dtype: an array cannot be the element of an array")
-    return element(t)
+    found = element(t)
+    if isinstance(dtype, type):
+        _by_class[dtype] = found
+    return found
 
 
 _NUMPY_TYPES = {np.dtype(numpy_spec(t)): t for t in SCALARS if t is not BF16}

@@ -32,6 +32,8 @@ def check_shape(shape: Any, may_be_open: bool = False) -> tuple[int, ...]:
     """A `shape` argument (one extent or a sequence of 1 to 4) as a tuple. One extent is -1 if it `may_be_open`: data
     will tell it. Raises TypeError or ValueError.
     """
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     if hasattr(shape, "__index__"):
         shape = (shape,)
     try:
@@ -48,6 +50,8 @@ def check_shape(shape: Any, may_be_open: bool = False) -> tuple[int, ...]:
 
 def c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """Byte strides of a C-ordered array."""
+    if len(shape) == 1:
+        return (itemsize,)
     strides = []
     for n in reversed(shape):
         strides.append(itemsize)

@@ -134,19 +134,9 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         with ScopedStream(stream, sync_enter=False):
             copy(dest, src, dest_offset, src_offset, count)
         return
-    if hasattr(dest, "_copied_from") or hasattr(src, "_copied_from"):
-        if dest_offset or src_offset or count:
-            raise ValueError(
-                "offsets and counts have no meaning for indexed arrays and those of Fabric; copy a part: a[...]"
-            )
-        if hasattr(dest, "_copied_from"):
-            dest._copied_from(src)
-        else:
-            src._copied_to(dest)
+    if not (isinstance(dest, _native.ArrayBase) and isinstance(src, _native.ArrayBase)):
+        _copy_selected(dest, src, dest_offset or src_offset or count)
         return
-    for name, value in (("dest", dest), ("src", src)):
-        if not isinstance(value, _native.ArrayBase):
-            raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
     _check_layouts(dest, src)
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
@@ -160,6 +150,22 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     if dest.grad is not None and src.grad is not None and observers.is_idle():
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
         dest.grad._set_by = dest.grad._set_by or src.grad._set_by
+
+
+def _copy_selected(dest: Any, src: Any, is_part: bool | int) -> None:
+    """Copy where an array is indexed or one of Fabric. `is_part`: not all elements are to be copied."""
+    selected = [hasattr(value, "_copied_from") for value in (dest, src)]
+    for name, value, is_selected in zip(("dest", "src"), (dest, src), selected):
+        if not (is_selected or isinstance(value, _native.ArrayBase)):
+            raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
+    if is_part:
+        raise ValueError(
+            "offsets and counts have no meaning for indexed arrays and those of Fabric; copy a part: a[...]"
+        )
+    if selected[0]:
+        dest._copied_from(src)
+    else:
+        src._copied_to(dest)
 
 
 def assign_array(dest: Any, src: Any, run: Callable[[], None]) -> None:
