@@ -95,6 +95,8 @@ def index(layout: Layout, key: Any) -> Layout:
         IndexError: If an index is out of range or there are too many, or the view has too many dimensions.
         TypeError: If an index is no integer, slice, Ellipsis or None.
     """
+    if type(key) in (slice, int):
+        return _index_first(layout, key)
     shape, strides, offset = [], [], layout.offset
     dimensions = enumerate(zip(layout.shape, layout.strides))
     for k in expand(key, len(layout.shape)):
@@ -113,6 +115,16 @@ def index(layout: Layout, key: Any) -> Layout:
     if len(shape) > MAX_NDIM:
         raise IndexError(f"this index makes {len(shape)} dimensions; arrays have up to {MAX_NDIM}")
     return Layout(tuple(shape), tuple(strides), offset)
+
+
+def _index_first(layout: Layout, key: slice | int) -> Layout:
+    """`index` for a slice or an integer, which is for the first dimension."""
+    (extent, *shape), (stride, *strides) = layout.shape, layout.strides
+    at = select(key, extent, 0)
+    if isinstance(at, int):
+        return Layout(tuple(shape), tuple(strides), layout.offset + at * stride)
+    offset = layout.offset + (at.start * stride if len(at) else 0)
+    return Layout((len(at), *shape), (stride * at.step, *strides), offset)
 
 
 def select(key: Any, extent: int, dimension: int) -> Any:
