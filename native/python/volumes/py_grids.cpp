@@ -6,7 +6,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 
 #include "arrays/py_array.h"
@@ -63,10 +62,10 @@ nb::tuple masked_leaves(nb::handle voxels) {
     return nb::make_tuple(as_bytes(found.origins), as_bytes(masks));
 }
 
-int64_t count_bits(nb::handle masks) {
+int64_t bits_of(nb::handle masks) {
     ReadBuffer given(masks);
     int64_t count = 0;
-    for (uint8_t byte : given.bytes()) count += std::popcount(byte);
+    without_gil([&] { count = count_bits(given.bytes()); });
     return count;
 }
 
@@ -202,7 +201,7 @@ void bind_grids(nb::module_& m) {
     m.def("find_blocks", &blocks, nb::arg("voxels"), nb::arg("width"));
     m.def("leaves_of_box", &box, nb::arg("low"), nb::arg("high"));
     m.def("masked_leaves", &masked_leaves, nb::arg("voxels"));
-    m.def("count_bits", &count_bits, nb::arg("masks"));
+    m.def("count_bits", &bits_of, nb::arg("masks"));
     nb::class_<GridLayout>(m, "GridLayout")
         .def("__init__", &make_layout, nb::arg("content"), nb::arg("value"), nb::arg("entry"), nb::arg("root"),
              nb::arg("background"), nb::arg("tile"), nb::arg("tile_value"), nb::arg("upper"), nb::arg("upper_table"),

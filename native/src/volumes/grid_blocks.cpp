@@ -1,9 +1,11 @@
 // Blocks of voxels. A table of hashes finds the block of each voxel, and then the blocks alone are sorted.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 
 #include "warp_core/algorithms.h"
+#include "warp_core/clones.h"
 #include "warp_core/volumes/grid_builder.h"
 
 namespace wc {
@@ -85,6 +87,16 @@ std::vector<int32_t> order_of(const std::vector<Key>& keys) {
     return order;
 }
 
+WC_AVX2_CLONE int64_t bits_of_words(const uint8_t* words, size_t count) {
+    int64_t bits = 0;
+    for (size_t i = 0; i < count; ++i) {
+        uint64_t word;
+        std::memcpy(&word, words + i * sizeof word, sizeof word);
+        bits += std::popcount(word);
+    }
+    return bits;
+}
+
 }  // namespace
 
 Blocks find_blocks(Voxels voxels, int32_t width) {
@@ -132,6 +144,13 @@ void set_masks(Voxels voxels, const Blocks& leaves, Room masks) {
         uint8_t* mask = &masks[kMaskOfLeaf * static_cast<size_t>(leaves.holders[i])];
         mask[(v.x & 7) << 3 | (v.y & 7)] |= static_cast<uint8_t>(1 << (v.z & 7));
     }
+}
+
+int64_t count_bits(Bytes masks) {
+    size_t words = masks.size() / sizeof(uint64_t);
+    int64_t bits = bits_of_words(masks.data(), words);
+    for (uint8_t byte : masks.subspan(words * sizeof(uint64_t))) bits += std::popcount(byte);
+    return bits;
 }
 
 }  // namespace wc

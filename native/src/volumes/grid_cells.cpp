@@ -1,5 +1,6 @@
 // The table of cells of a grid: the values of tiles first, then what the lower nodes lead to.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "warp_core/parallel.h"
@@ -58,13 +59,11 @@ class CellWriter {
         Range range = within(origin, kCellsOfLower);
         const int64_t begin[] = {origin.x / kLeafWidth - first_[0], origin.y / kLeafWidth - first_[1],
                                  origin.z / kLeafWidth - first_[2]};
+        if (range.low[2] >= range.high[2]) return;
         for (int64_t x = range.low[0]; x < range.high[0]; ++x)
             for (int64_t y = range.low[1]; y < range.high[1]; ++y)
-                for (int64_t z = range.low[2]; z < range.high[2]; ++z) {
-                    int64_t entry = (x - begin[0]) << 8 | (y - begin[1]) << 4 | (z - begin[2]);
-                    int64_t place = at + layout_.lower_table + entry * layout_.entry;
-                    cell(x, y, z) = is_child(at, kEntriesOfLower, entry) ? child(at, place) : tile(place);
-                }
+                fill_row(at, (x - begin[0]) << 8 | (y - begin[1]) << 4, range.low[2] - begin[2],
+                         range.high[2] - begin[2], &cell(x, y, range.low[2]));
     }
 
   private:
@@ -77,6 +76,18 @@ class CellWriter {
             range.high[k] = std::min(begin + width, dims_[k]);
         }
         return range;
+    }
+
+    // Fills cells along z from entries of a lower node, which are counted from `row`: first as tiles, then children.
+    void fill_row(int64_t at, int64_t row, int64_t low, int64_t high, int32_t* cells) const {
+        int64_t table = at + layout_.lower_table + row * layout_.entry;
+        for (int64_t z = low; z < high; ++z) cells[z - low] = tile(table + z * layout_.entry);
+        uint16_t children;
+        std::memcpy(&children, grid_ + at + kValueMask + (kEntriesOfLower + row) / 8, sizeof children);
+        for (unsigned left = children; left; left &= left - 1) {
+            int64_t z = std::countr_zero(left);
+            if (z >= low && z < high) cells[z - low] = child(at, table + z * layout_.entry);
+        }
     }
 
     bool is_child(int64_t node, int64_t entries, int64_t entry) const {

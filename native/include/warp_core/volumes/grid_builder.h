@@ -36,6 +36,9 @@ Blocks leaves_of_box(const Voxel& low, const Voxel& high);
 // The masks of leaves that hold voxels: kMaskOfLeaf bytes for each leaf.
 void set_masks(Voxels voxels, const Blocks& leaves, Room masks);
 
+// How many bits are set.
+int64_t count_bits(Bytes masks);
+
 // -- grids -----------------------------------------------------------------------------------------------------------
 
 // What a leaf has for its voxels: values; bits; indices of all voxels or of active ones; nothing but which are active.
