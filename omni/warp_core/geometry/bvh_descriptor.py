@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from ..arrays.array import array
 from ..devices.device import Device
@@ -14,7 +13,6 @@ from ..lib.geometry.structure_ids import BVH
 from ..tape import structures
 from .descriptors import Descriptors
 
-_DATA: Any = BvhData  # with the constructor that `struct` gives it
 _ADDRESSES = ("nodes", "order", "lowers", "uppers", "roots", "points")  # of memory that may change
 _SIZES = {"num_groups": "groups", "max_nodes": "nodes", "num_points": "points"}
 
@@ -36,9 +34,9 @@ class BvhDescriptor:
         """Write what kernels read: the number of boxes, and the arrays of `BvhData` that there are."""
         for a in arrays.values():
             register(a)
-        addresses = {name: uint64(a.ptr) for name, a in arrays.items()}
+        addresses = {name: a.ptr for name, a in arrays.items()}
         sizes = {count: arrays[name].size for count, name in _SIZES.items() if name in arrays}
-        self._kept.write(self._place, _DATA(id=self.id, num_boxes=boxes, **addresses, **sizes)._wc_pack())
+        self._kept.write(self._place, self._kept.pack(id=int(self.id), num_boxes=boxes, **addresses, **sizes))
 
 
 @cache

@@ -9,6 +9,8 @@ reading one by an old id is always allowed.
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
+from struct import Struct
 from typing import Any
 from weakref import finalize
 
@@ -25,6 +27,7 @@ _AT_ONCE = 256  # descriptors in an allocation
 _ADDRESS_BITS = ADDRESS.bit_length()
 _LAST_USE = (1 << KIND_SHIFT - _ADDRESS_BITS) - 1
 _NULL_STREAM = 0
+_CODES = {"u8": "Q", "i4": "i", "f8": "d"}  # NumPy's names of numbers -> those of `struct`
 
 
 class Descriptors:
@@ -44,6 +47,21 @@ class Descriptors:
         place, uses = self._free.pop()
         finalize(owner, self._give_back, place, uses + 1).atexit = False
         return place, place.ptr | uses + 1 << _ADDRESS_BITS | self._kind
+
+    @cached_property
+    def _packing(self) -> tuple[Struct, tuple[str, ...]]:
+        """How the fields of a descriptor, which are numbers, lie in its bytes, and their names."""
+        record: Any = element_of(self.dtype).numpy
+        code, end = "<", 0
+        for name in record.names:
+            kind, offset = record.fields[name][:2]
+            code, end = f"{code}{offset - end}x{_CODES[kind.str[1:]]}", offset + kind.itemsize
+        return Struct(f"{code}{record.itemsize - end}x"), record.names
+
+    def pack(self, **numbers: Any) -> bytes:
+        """Return a descriptor with these numbers, the others zero. To make a struct would take ten times as long."""
+        packing, names = self._packing
+        return packing.pack(*[numbers.get(name, 0) for name in names])
 
     def write(self, place: array, descriptor: bytes) -> None:
         """Write a descriptor at once. Work that was given to a GPU before still finds the old one."""

@@ -205,7 +205,8 @@ class HashGrid(Structure):
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
         structures.register(self, self._place, _TABLES, _descriptors(self.device).take)
-        _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
+        kept = _descriptors(self.device)
+        kept.write(self._place, kept.pack(id=number))
 
     def reserve(self, num_points: int, with_groups: bool = False) -> None:
         """Make room for points, so that a later `build` with at most so many allocates no memory of the grid.

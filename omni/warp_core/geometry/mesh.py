@@ -29,7 +29,6 @@ from .mesh_checks import check
 __all__ = ["Mesh"]
 
 _VEC3 = Vec(3, F32)
-_DATA: Any = MeshData  # with the constructor that `struct` gives it
 _MOST = 1 << 29  # faces
 _ADDRESSES = ("points", "velocities", "nodes", "wide_nodes", "blocks", "moments")  # of memory that may change
 
@@ -217,8 +216,8 @@ class Mesh(Structure):
         for name in at:
             register(found[name])
         sizes = {"num_points": self._points.size, "num_faces": self._indices.size // 3, "num_nodes": nodes}
-        data = _DATA(id=self.id, bvh=self._tree.id, **at, **sizes)._wc_pack()
-        _descriptors(self.device).write(self._place, data)
+        kept = _descriptors(self.device)
+        kept.write(self._place, kept.pack(id=int(self.id), bvh=int(self._tree.id), **at, **sizes))
 
     def _summary(self) -> str:
         return f"points={self._points.size}, faces={self._indices.size // 3}, device={self.device}"
