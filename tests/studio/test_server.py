@@ -507,3 +507,16 @@ def test_a_port_that_cannot_be_is_told(scene, port, capfd):
     with pytest.raises(SystemExit, match="2"):
         cli.main(["studio", str(scene), "--no-browser", f"--port={port}"])
     assert f"{port} is no port" in capfd.readouterr().err
+
+
+def test_a_scene_opens_at_its_first_frame(scene, tmp_path):
+    """Which may lie before frame 1, or behind it."""
+    for first in (-3, 0, 1001):
+        text = scene.read_text().replace("startTimeCode = 1\n", f"startTimeCode = {first}\n")
+        moved = tmp_path / f"from_{first}.usda"
+        moved.write_text(text.replace("endTimeCode = 24", f"endTimeCode = {first + 9}"))
+        with running(moved, tmp_path / "settings") as studio:
+            client = Client(studio)
+            client.wait(lambda: client.frames)
+            assert client.frames[0]["frame"] == client.wait(lambda: client.latest.get("timeline"))["target"] == first
+            client.close()

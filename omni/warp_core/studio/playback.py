@@ -19,11 +19,13 @@ class Playback:
     loop: bool = True
     speed: float = 1.0
     due: float = 0.0
+    is_open: bool = False
 
     def open(self, start: int, end: int, fps: float) -> None:
-        """Take the range of a scene."""
+        """Take the range of a scene: want its first frame, or still the wanted one if it was open before."""
         self.start, self.end, self.fps = start, end, fps
-        self.seek(self.target)
+        self.seek(self.target if self.is_open else start)
+        self.is_open = True
 
     def seek(self, frame: int) -> None:
         """Want a frame, the nearest one in the range."""
