@@ -7,7 +7,9 @@ import type { Graph, GraphNode, Port } from "../messages";
 export type NodeData = { node: GraphNode; inputs: Port[]; outputs: Port[] };
 export type FlowNode = Node<NodeData, "warp">;
 
-const WIDTH = 190;
+const WIDTH = 190; // of most nodes
+const LETTER = 7; // the mean width of a letter at 12 px, rounded up
+const SPARE = 54; // around the two labels of a row
 const HANDLE = 9;
 const ROW = 20;
 const HEAD = 36;
@@ -41,6 +43,18 @@ export function shownOutputs(node: GraphNode): Port[] {
 
 export function heightOf(data: NodeData): number {
   return HEAD + ROW * Math.max(data.inputs.length, data.outputs.length, 1);
+}
+
+/** The name of a port without what its place tells. */
+export function labelOf(port: Port | undefined): string {
+  return port ? split(`.${port.name}`)[1].replace(/^(inputs|outputs):/, "") : "";
+}
+
+/** The width of a node, estimated by its longest row. */
+export function widthOf({ inputs, outputs }: NodeData): number {
+  const rows = Array.from({ length: Math.max(inputs.length, outputs.length) }, (_, row) => row);
+  const letters = rows.map((row) => labelOf(inputs[row]).length + labelOf(outputs[row]).length);
+  return Math.max(WIDTH, SPARE + LETTER * Math.max(0, ...letters));
 }
 
 export function edgesOf(graph: Graph): Edge[] {
@@ -88,19 +102,20 @@ export function isLarge(graph: Graph): boolean {
 
 /** Tells sizes and handles of a node that is not in the page, which would have to be there to be measured. */
 function sized(flow: FlowNode): FlowNode {
-  const size = { width: WIDTH, height: heightOf(flow.data) };
+  const width = widthOf(flow.data);
+  const size = { width, height: heightOf(flow.data) };
   const at = (port: Port, row: number, type: "source" | "target") => ({
     id: port.name,
     type,
     position: type === "source" ? Position.Right : Position.Left,
-    x: type === "source" ? WIDTH - HANDLE / 2 : -HANDLE / 2,
+    x: type === "source" ? width - HANDLE / 2 : -HANDLE / 2,
     y: HEAD + ROW * row + (ROW - HANDLE) / 2,
     width: HANDLE,
     height: HANDLE,
   });
   const inputs = flow.data.inputs.map((port, row) => at(port, row, "target"));
   const outputs = flow.data.outputs.map((port, row) => at(port, row, "source"));
-  return { ...flow, width: WIDTH, measured: size, handles: [...inputs, ...outputs] };
+  return { ...flow, width, measured: size, handles: [...inputs, ...outputs] };
 }
 
 type Places = Map<string, { x: number; y: number }>;
@@ -111,13 +126,13 @@ export function arranged(nodes: FlowNode[], edges: Edge[]): Places {
   const plan = new Layout();
   plan.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 60 });
   plan.setDefaultEdgeLabel(() => ({}));
-  for (const { id, data } of nodes) plan.setNode(id, { width: WIDTH, height: heightOf(data) });
+  for (const { id, data } of nodes) plan.setNode(id, { width: widthOf(data), height: heightOf(data) });
   for (const { source, target } of edges) if (plan.hasNode(source)) plan.setEdge(source, target);
   layout(plan);
   return new Map(
     nodes.map(({ id, data }) => {
       const { x, y } = plan.node(id);
-      return [id, { x: x - WIDTH / 2, y: y - heightOf(data) / 2 }];
+      return [id, { x: x - widthOf(data) / 2, y: y - heightOf(data) / 2 }];
     }),
   );
 }
@@ -129,11 +144,13 @@ export function inColumns(nodes: FlowNode[], edges: Edge[]): Places {
   for (const ids of byRank(nodes, edges)) {
     for (let first = 0; first < ids.length; first += COLUMN) {
       let y = 0;
+      let widest = WIDTH;
       for (const { id, data } of ids.slice(first, first + COLUMN)) {
         places.set(id, { x, y });
         y += heightOf(data) + 24;
+        widest = Math.max(widest, widthOf(data));
       }
-      x += WIDTH + 60;
+      x += widest + 60;
     }
   }
   return places;

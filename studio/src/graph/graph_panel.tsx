@@ -21,7 +21,7 @@ import { Icon } from "../icons";
 import { deleteSelection } from "../keys";
 import type { Graph, Port } from "../messages";
 import { edit, select, setState, shownGraph, useStudio } from "../studio";
-import { edgesOf, type FlowNode, isLarge, nodesOf, split } from "./graph_model";
+import { edgesOf, type FlowNode, isLarge, labelOf, nodesOf } from "./graph_model";
 import type { Wire } from "./new_nodes";
 
 interface Props {
@@ -271,7 +271,7 @@ function wireBelow(node: string, edges: Edge[]): Edge | undefined {
 }
 
 function PortRow({ port, side }: { port: Port; side: "in" | "out" }) {
-  const label = split(`.${port.name}`)[1].replace(/^(inputs|outputs):/, "");
+  const label = labelOf(port);
   return (
     <div
       className={`port ${side} ${port.shape}`}
