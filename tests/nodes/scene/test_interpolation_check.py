@@ -94,6 +94,52 @@ def test_a_play_that_begins_anew_says_it_again(tmp_path):
     assert saved.GetAttributeAtPath(f"/M.{COLORS}").GetMetadata("interpolation") == "vertex"
 
 
+GROW = """
+@wp.kernel
+def grow(frame: float, count: wp.array[int], points: wp.array[wp.vec3]):
+    i = wp.tid()
+    if i < int(frame) * 4:
+        points[wp.atomic_add(count, 0, 1)] = wp.vec3(float(i), 0.0, 0.0)
+"""
+
+
+def growing(**attributes):
+    """A stage whose graph writes 4, 8 and 12 points in its frames, to points with these attributes of the scene."""
+    stage = Usd.Stage.CreateInMemory()
+    stage.SetStartTimeCode(1)
+    stage.SetEndTimeCode(3)
+    points = UsdGeom.Points.Define(stage, "/M")
+    points.CreatePointsAttr([(0, 0, 0)] * 4)
+    for name, values in attributes.items():
+        getattr(points, f"Create{name}Attr")(values)
+    graph = wp.nodes.GraphBuilder(stage, "/G")
+    clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+    kinds = {"outputs:count": "int", "outputs:points": "point3f[]", "inputs:points:counter": "token"}
+    kernel = graph.kernel("grow", GROW, dim1=50, attributes=kinds, **{"points:counter": "count"})
+    write = graph.node("write", "omni.warp_core.WritePoints", prim="/M")
+    graph.connect(f"{clock}.outputs:frame", f"{kernel}.inputs:frame")
+    graph.connect(f"{kernel}.outputs:points", f"{write}.inputs:points")
+    return stage
+
+
+def test_what_the_scene_has_for_each_point_is_told_where_the_number_of_points_changes(tmp_path):
+    """Once, though the number changes in each frame."""
+    stage = growing(Widths=[0.1] * 4, DisplayColor=[(1, 0, 0)])
+    interpolation, warnings = result(stage, tmp_path, "widths")
+    assert interpolation is None
+    assert warnings == ["/M.widths: has 4 values, but its interpolation vertex goes with 8"]
+
+
+def test_one_width_of_the_scene_is_that_of_all_points_of_the_play(tmp_path):
+    assert result(growing(Widths=[0.1]), tmp_path, "widths") == ("constant", [])
+
+
+def test_points_that_only_move_ask_nothing_of_the_scene(tmp_path):
+    stage = painted(9, "vertex")
+    UsdGeom.Mesh(stage.GetPrimAtPath("/M")).CreateNormalsAttr([(0, 1, 0)] * 9)
+    assert result(stage, tmp_path) == ("vertex", [])
+
+
 def test_a_member_that_a_kernel_adds_to_a_bundle_goes_with_the_points(tmp_path):
     stage = painted(1)
     graph = wp.nodes.GraphBuilder(stage, "/H")

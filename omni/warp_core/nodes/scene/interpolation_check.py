@@ -33,6 +33,22 @@ class InterpolationCheck:
     ):
         self._read, self._settle, self._warn = read, settle, warn
         self._seen: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._elements: dict[tuple[str, str], int] = {}  # how many points, corners or faces there were last
+
+    def check_written(self, prim: Usd.Prim, name: str) -> None:
+        """Check a written attribute, and where it changes the number of elements, all that go with elements."""
+        if self.concerns(name):
+            self.check(prim, name)
+        path = prim.GetPath().pathString
+        if name not in _COUNTED.get(prim.GetTypeName(), {}).values():
+            return
+        count = self._length(path, name)
+        if self._elements.get((path, name)) != count:
+            self._elements[path, name] = count
+            for attribute in prim.GetAuthoredAttributes():
+                if self.concerns(attribute.GetName()):
+                    self.check(prim, attribute.GetName())
 
     @staticmethod
     def concerns(name: str) -> bool:
@@ -66,7 +82,8 @@ class InterpolationCheck:
         meant = next((key for key, count in counts.items() if count == size), None)
         if not said and meant:
             self._settle(path, name, meant)
-        elif meant or assumed != "constant" or name in _SHOWN:
+        elif (path, name) not in self._told and (meant or assumed != "constant" or name in _SHOWN):
+            self._told.add((path, name))
             hint = f'; {size} values are interpolation = "{meant}"' if meant else ""
             text = f"has {size} values, but its interpolation {assumed} goes with {expected}{hint}"
             self._warn(f"{path}.{name}", text)

@@ -356,8 +356,7 @@ class StageStore:
     def flush(self, output: SampleLayer) -> None:
         """Give what was written in this frame to the output."""
         for path, name in self._dirty:
-            if self._interpolation.concerns(name):
-                self._interpolation.check(self.stage.GetPrimAtPath(path), name)
+            self._interpolation.check_written(self.stage.GetPrimAtPath(path), name)
         self.prims.flush(output, self.frame)
         for key in self._dirty:
             written = self._written[key]
@@ -377,7 +376,8 @@ class StageStore:
         self._dirty.clear()
 
     def _interpolate(self, path: str, name: str, interpolation: str) -> None:
-        self.prims.interpolate(path, name, self._written[path, name].sdf, interpolation)
+        type_name = self.stage.GetPrimAtPath(path).GetAttribute(name).GetTypeName()
+        self.prims.interpolate(path, name, str(type_name), interpolation)
 
     def _now_or_none(self, path: str, name: str) -> Value:
         try:
