@@ -149,3 +149,34 @@ def test_a_literal_that_a_union_cannot_hold_is_refused(stage, tmp_path):
     assert graph.node("fits", "union.Node", x=2.5) == "/G/fits"
     with pytest.raises(ValueError, match=r"/G/n.inputs:x \(.*float\[3\].*'x' is of type token; name its type"):
         graph.node("n", "union.Node", x="x")
+
+
+def test_values_of_companions_make_their_attributes():
+    stage = Usd.Stage.CreateInMemory()
+    graph = wp.nodes.GraphBuilder(stage, "/G")
+    text = """
+@wp.kernel
+def pick(rows: wp.array2d[float], spare: wp.array[float], count: wp.array[int], found: wp.array[float],
+         sums: wp.array[float]):
+    i, j = wp.tid()
+    if rows[i, j] > 0.5:
+        found[wp.atomic_add(count, 0, 1)] = rows[i, j] + float(spare.shape[0])
+    wp.atomic_add(sums, i, rows[i, j])
+"""
+    values = {"found:counter": "count", "rows:dims": (2, 3), "spare:optional": True, "sums:length": 2}
+    kernel = graph.kernel("pick", text, rows=[0.1, 0.9, 0.2, 0.7, 0.6, 0.0], dimCount=2, dim1=2, dim2=3, **values)
+    prim = stage.GetPrimAtPath(kernel)
+    kinds = {name: str(prim.GetAttribute(f"inputs:{name}").GetTypeName()) for name in values}
+    assert kinds == {
+        "found:counter": "token", "rows:dims": "int2", "spare:optional": "bool", "sums:length": "int",
+    }  # fmt: skip
+    with wp.usd.play(stage, frames=(1, 1), trust=True) as player:
+        player.step()
+        assert not player.errors
+        assert player.get(f"{kernel}.outputs:count") == 3
+        assert sorted(player.get(f"{kernel}.outputs:found")) == pytest.approx([0.6, 0.7, 0.9])
+        assert player.get(f"{kernel}.outputs:sums") == pytest.approx([1.2, 1.3])
+    with pytest.raises(ValueError, match='"inputs:rows:points", "double"\\) adds one that the node type does not'):
+        graph.set(f"{kernel}.inputs:rows:points", [0.0])
+    named = graph.kernel("named", text, **{"sums:length": "rows"})
+    assert str(stage.GetPrimAtPath(named).GetAttribute("inputs:sums:length").GetTypeName()) == "token"

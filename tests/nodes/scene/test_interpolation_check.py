@@ -114,8 +114,7 @@ def growing(**attributes):
         getattr(points, f"Create{name}Attr")(values)
     graph = wp.nodes.GraphBuilder(stage, "/G")
     clock = graph.node("clock", "omni.graph.nodes.ReadTime")
-    kinds = {"outputs:count": "int", "outputs:points": "point3f[]", "inputs:points:counter": "token"}
-    kernel = graph.kernel("grow", GROW, dim1=50, attributes=kinds, **{"points:counter": "count"})
+    kernel = graph.kernel("grow", GROW, dim1=50, **{"points:counter": "count"})
     write = graph.node("write", "omni.warp_core.WritePoints", prim="/M")
     graph.connect(f"{clock}.outputs:frame", f"{kernel}.inputs:frame")
     graph.connect(f"{kernel}.outputs:points", f"{write}.inputs:points")

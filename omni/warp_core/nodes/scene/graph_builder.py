@@ -161,7 +161,8 @@ class GraphBuilder:
             attributes: Attributes that the parameters do not tell, as {"state:velocity": "vector3f[]"}: states,
                 companions such as "inputs:grid:points", bundles as {"inputs:mesh": "bundle"}, and other types than
                 the plainest one. Parameters such as `mesh_points` are then members of the bundle.
-            values: Values of inputs, by name.
+            values: Values of inputs, by name, also such as {"found:counter": "count"}, "found:length", "found:dims" and
+                "found:optional".
 
         Raises:
             ValueError: The text has a mistake, a value does not fit, or the name is taken.
@@ -180,7 +181,7 @@ class GraphBuilder:
         with self._whole(path):
             if start:
                 self.prepare(path, start)
-            for full, kind in (attributes or {}).items():
+            for full, kind in {**kernel_attributes.companions(values), **(attributes or {})}.items():
                 self.attribute(path, full, kind)
             self.fit(path)
             for key, value in values.items():
@@ -327,7 +328,8 @@ class GraphBuilder:
             known = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or ""))
             names = {*known, *_added(prim)}
             is_numbered = name.startswith("inputs:") and name[-1].isdigit()  # one more input of a node that takes many
-            near = () if is_numbered else similar(name, names) or nearest(name, names)
+            is_part = name.rpartition(":")[0] in names  # of a structure, as inputs:mesh:points is
+            near = () if is_numbered or is_part else similar(name, names) or nearest(name, names)
             more = f'graph.attribute("{node}", "{name}", "double") adds one that the node type does not declare'
             raise ValueError(f"the node {node} has no attribute {name!r}" + (did_you_mean(near) or f"; {more}"))
         return prim, name, kind

@@ -6,6 +6,7 @@ Values and connections of an attribute stay where its type still takes them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,13 @@ from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import ValueTypeError, coerce, converter
 from .custom_data import RELATION_TYPE, relationship_type
 
+# What says something about a parameter -> its type, given its value.
+_COMPANIONS: dict[str, Callable[[Any], str]] = {
+    "counter": lambda value: "token",
+    "optional": lambda value: "bool",
+    "length": lambda value: "token" if isinstance(value, str) else "int",
+    "dims": lambda value: f"int[{len(value)}]",
+}
 _PORTS = ("inputs", "outputs", "state")
 
 
@@ -49,6 +57,18 @@ def parameters(text: str, kernels: tuple[str, ...], where: str) -> list[Paramete
     except (GraphError, CompileError) as error:
         raise ValueError(str(error)) from None
     return list(found.values())
+
+
+def companions(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attributes that values such as {"found:counter": "count"} ask for, with their types."""
+    found = {}
+    for key, value in values.items():
+        about, _, companion = key.rpartition(":")
+        if about and companion in _COMPANIONS:
+            found[f"inputs:{key}"] = _COMPANIONS[companion](value)
+            if companion == "counter":
+                found[f"outputs:{value}"] = "int"  # one number, though the kernel has an array
+    return found
 
 
 def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]:
