@@ -326,6 +326,16 @@ def test_places_that_are_not_finite_are_left_out_with_a_warning(tmp_path, bad):
     ]
 
 
+def test_layers_that_are_not_there_are_told(tmp_path):
+    stage = Usd.Stage.CreateNew(str(tmp_path / "s.usda"))
+    add_mesh(QUAD, [4], [0, 1, 2, 3])(stage)
+    stage.DefinePrim("/Gone").GetReferences().AddReference("./gone.usda")
+    stage.Save()
+    warnings = []
+    preview(Request(str(tmp_path / "s.usda"), str(tmp_path / "o.png"), size=(64, 36)), warn=warnings.append)
+    assert len(warnings) == 1 and "gone.usda" in warnings[0] and "/Gone" in warnings[0]
+
+
 def test_a_prim_that_cannot_be_read_is_left_out_with_a_warning(tmp_path):
     stage = Usd.Stage.CreateInMemory()
     add_mesh(QUAD, [4], [0, 1, 2, 3])(stage)

@@ -71,8 +71,8 @@ def preview(
 ) -> str:
     """Draw what is asked for and return a description of it.
 
-    `opened` is called as soon as the stage is open. `warn` gets a text about frames that the stage lacks, and about
-    each prim that cannot be drawn. `reading` gives the context in which the stage is read.
+    `opened` is called as soon as the stage is open. `warn` gets a text about layers and frames that the stage lacks,
+    and about each prim that cannot be drawn. `reading` gives the context in which the stage is read.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
@@ -94,7 +94,7 @@ def _preview(
         raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
     _require_few(request)
     with reading():
-        stage = _stage(request.stage)
+        stage = _stage(request.stage, warn)
     opened()
     artist = _Artist(stage, request, reading, warn)
     if request.frames is None:
@@ -110,10 +110,15 @@ def _preview(
     return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
 
 
-def _stage(given: str | Usd.Stage) -> Usd.Stage:
+def _stage(given: str | Usd.Stage, warn: Callable[[str], None]) -> Usd.Stage:
     if isinstance(given, Usd.Stage):
         return given
-    return stage_of_volumes(given) if given.lower().endswith(VOLUMES) else open_stage(given).stage
+    if given.lower().endswith(VOLUMES):
+        return stage_of_volumes(given)
+    opened = open_stage(given)
+    for complaint in opened.warnings:
+        warn(complaint)
+    return opened.stage
 
 
 def _require_few(request: Request) -> None:
