@@ -198,7 +198,7 @@ def test_more_than_two_cells_at_a_side_are_refused():
         geo.side_count()
 
 
-@pytest.mark.parametrize("name", ["environment_index", "ShapeFunction", "Nanogrid", "partition_lookup"])
+@pytest.mark.parametrize("name", ["environment_index", "ShapeFunction", "AdaptiveNanogrid", "to_cell_side"])
 def test_missing_names_say_what_to_write(name):
     with pytest.raises(AttributeError, match=f"wp.fem has no '{name}' yet: .*docs/fem.md lists what is there"):
         getattr(fem, name)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .field_operators import node_partition_index as node_partition_index
     from .field_operators import normal as normal
     from .field_operators import outer as outer
+    from .field_operators import partition_lookup as partition_lookup
     from .field_operators import position as position
     from .field_operators import to_inner_cell as to_inner_cell
     from .field_operators import to_outer_cell as to_outer_cell
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from .geometries.partitions import LinearGeometryPartition as LinearGeometryPartition
     from .geometries.reference_cells import Element as Element
     from .geometries.shape_functions import ElementBasis as ElementBasis
+    from .geometries.sparse_grid import Nanogrid as Nanogrid
     from .index_types import NULL_ELEMENT_INDEX as NULL_ELEMENT_INDEX
     from .index_types import NULL_NODE_INDEX as NULL_NODE_INDEX
     from .index_types import NULL_QP_INDEX as NULL_QP_INDEX
@@ -129,7 +131,7 @@ _OPERATORS = (
     "D at_node average cells curl deformation_gradient degree div div_outer element_closest_point",
     "element_coordinates element_index element_partition_index grad grad_average grad_jump",
     "grad_outer inner jump lookup measure measure_ratio node_count node_index node_inner_weight",
-    "node_inner_weight_gradient node_partition_index normal outer position to_inner_cell",
+    "node_inner_weight_gradient node_partition_index normal outer partition_lookup position to_inner_cell",
     "to_outer_cell",
 )
 _HOMES = {
@@ -158,6 +160,7 @@ _HOMES = {
     "domains.quadratures": "NodalQuadrature Quadrature RegularQuadrature",
     "geometries.reference_cells": "Element",
     "geometries.shape_functions": "ElementBasis",
+    "geometries.sparse_grid": "Nanogrid",
     "spaces.space_partitions": "SpacePartition SpaceRestriction make_space_partition make_space_restriction",
     "spaces.function_fields": "ImplicitField NonconformingField",
     "spaces.point_space": "PointBasisSpace",

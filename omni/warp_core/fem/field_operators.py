@@ -13,7 +13,7 @@ __all__ = [
     *("element_closest_point", "element_coordinates", "element_index", "element_partition_index", "grad"),
     *("grad_average", "grad_jump", "grad_outer", "inner", "jump", "lookup", "measure", "measure_ratio", "node_count"),
     *("node_index", "node_inner_weight", "node_inner_weight_gradient", "node_partition_index", "normal", "outer"),
-    *("position", "to_inner_cell", "to_outer_cell"),
+    *("partition_lookup", "position", "to_inner_cell", "to_outer_cell"),
 ]
 
 grad = StructOperator(
@@ -126,7 +126,10 @@ lookup = StructOperator(
 
     It also takes a sample that may be near, `lookup(domain, x, s)`. With an array that has a value for each cell,
     `lookup(domain, x, array, value)`, only cells with the value count. If there are none, `element_index` is -1, and
-    `element_coords` are `fem.OUTSIDE`. A distance after `x` is taken without effect.
+    `element_coords` are `fem.OUTSIDE`.
+
+    Grids may lack the cell of a position, or it does not count. Then one is taken that is up to half of a cell away.
+    With a distance after `x`, it may be as many whole cells away as have the distance. In meshes, it may be anywhere.
 
     Meshes need `build_bvh=True`.
 
@@ -134,6 +137,17 @@ lookup = StructOperator(
     >>> @fem.integrand
     ... def advected(s: fem.Sample, domain: fem.Domain, u: fem.Field, dt: float):
     ...     return u(fem.lookup(domain, domain(s) - dt * u(s), s))
+    """,
+)
+partition_lookup = StructOperator(
+    "partition_lookup",
+    "fem.partition_lookup(domain, x)",
+    """As `fem.lookup(domain, x)`, in the part of the geometry that the domain is of. A distance may follow `x`.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def inside_of_part(s: fem.Sample, domain: fem.Domain, u: fem.Field, wind: wp.vec2):
+    ...     return u(fem.partition_lookup(domain, domain(s) - wind, 2.0))
     """,
 )
 element_coordinates = StructOperator(

@@ -56,7 +56,9 @@ class Domain:
 
 
 # Operators that lead to samples elsewhere.
-_MAKING_SAMPLES = frozenset(("at_node", "element_closest_point", "element_coordinates", "lookup", "make_free_sample"))
+_MAKING_SAMPLES = frozenset(
+    ["at_node", "element_closest_point", "element_coordinates", "lookup", "make_free_sample", "partition_lookup"]
+)
 _leaving: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 on_redefinition.append(_leaving.clear)
 

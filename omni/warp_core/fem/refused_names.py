@@ -6,15 +6,13 @@ from __future__ import annotations
 _INSTEAD = {
     "take a sample of fem.Sides(geometry), and fem.to_inner_cell(domain, s) in place of a sample in a cell": """
         to_cell_side""",
-    "interpolate at the points of a fem.Quadrature, which belong to known elements": """
-        partition_lookup""",
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
         environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
         ShapeBasisSpace ShapeFunction SpaceTopology make_contravariant_function_space make_covariant_function_space
         make_element_based_space_topology make_element_shape_function space""",
-    "take fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
-        AdaptiveNanogrid Nanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
+    "take fem.Nanogrid, fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
+        AdaptiveNanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
 }
 _REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import tid
+from ... import max, tid
 from ...algo.sort import radix_sort_pairs
 from ...arrays.array import array, array1d
 from ...arrays.factories import empty
@@ -121,7 +121,8 @@ class PicQuadrature(PointQuadrature):
         measures: The size of each particle; equal parts of the size of their cell if left out.
         env_indices: None; environments are refused.
         requires_grad: Whether coordinates and weights have gradients. They have if `positions` or `measures` do.
-        max_dist: Without effect.
+        max_dist: How far particles may be from the cells of a `Nanogrid`, see `fem.lookup`. Those farther away are in
+            no cell.
         use_domain_element_indices: Without effect.
         temporary_store: Without effect.
 
@@ -153,7 +154,7 @@ class PicQuadrature(PointQuadrature):
         if isinstance(positions, (tuple, list)):
             cells, coords = _check_coords(domain, positions)
         else:
-            cells, coords = _located(domain, positions, requires_grad)
+            cells, coords = _located(domain, positions, max_dist, requires_grad)
         places = _sorted(domain, cells)
         weights = _weighed(domain, cells, coords, measures, places, requires_grad)
         super().__init__(domain, cells, coords, weights, places)
@@ -233,22 +234,28 @@ def _check_coords(domain: GeometryDomain, given: Any) -> tuple[array, array]:
 
 
 @kernel
-def locate(geometry: Any, positions: array1d(dtype=Any), cells: array1d(dtype=int), coords: array1d(dtype=Any)):
+def locate(
+    geometry: Any,
+    positions: array1d(dtype=Any),
+    max_dist: float,
+    cells: array1d(dtype=int),
+    coords: array1d(dtype=Any),
+):
     """Find the cell of each position, and its coordinates there."""
     i = tid()
-    cell, _inside = find_cell(geometry, positions[i], -1, 0, 0)
+    cell, _inside = find_cell(geometry, positions[i], -1, max_dist, 0, 0)
     cells[i] = cell
-    coords[i] = coords_in(geometry, cell, positions[i])
+    coords[i] = coords_in(geometry, max(cell, 0), positions[i])
 
 
-def _located(domain: GeometryDomain, positions: Any, requires_grad: bool) -> tuple[array, array]:
+def _located(domain: GeometryDomain, positions: Any, max_dist: float, requires_grad: bool) -> tuple[array, array]:
     """The cell of each position, and the coordinates there."""
     g = domain.geometry
     _check_type("PicQuadrature: positions", positions, vector_type(g.dimension, g.scalar))
     count, has_gradient = positions.size, requires_grad or positions.requires_grad
     cells = empty(count, dtype=int32, device=g.device)
     coords = empty(count, dtype=vector_type(3, g.scalar), device=g.device, requires_grad=has_gradient)
-    launch(locate, count, [g.record(None), positions], outputs=[cells, coords], device=g.device)
+    launch(locate, count, [g.record(None), positions, max_dist], outputs=[cells, coords], device=g.device)
     return cells, coords
 
 

@@ -16,7 +16,7 @@ from ...lang.types import Scalar
 from ...lang.values.scalars import float32
 from ..kernel_records import record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
-from .grid_lookup import grid_lookups
+from .lattice_lookup import grid_lookups
 from .reference_cells import Element
 
 __all__ = ["Grid2D", "Grid3D"]

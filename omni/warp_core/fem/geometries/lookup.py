@@ -1,4 +1,4 @@
-"""Lookup: the cell and the coordinates of a position, in kernels. Geometries supply the search (grid_lookup.py,
+"""Lookup: the cell and the coordinates of a position, in kernels. Geometries supply the search (lattice_lookup.py,
 mesh_lookup.py), domains the operators of integrands. Start with `lookup`.
 
 A sample that was looked up is a point of a cell, on domains of sides as well.
@@ -11,13 +11,13 @@ import math
 from typing import Any
 
 from ... import max, vec2i, vec3, vec3d, vector
-from ...arrays.array import array1d
+from ...arrays.array import array, array1d
 from ...lang.generics import F, Vec
 from ...lang.kernel import func
 from ...lang.types import F32, F64
-from ...lang.values.scalars import float64
+from ...lang.values.scalars import float64, int32
 from ...lang.values.struct_operators import StructOperator
-from ..kernel_records import SAMPLE, free_sample_record
+from ..kernel_records import SAMPLE, free_sample_record, record
 
 __all__ = ["OUTSIDE", "make_free_sample"]
 
@@ -28,8 +28,10 @@ _NAN = math.nan
 _SAMPLE = free_sample_record(F32)
 _SAMPLE_OF_DOUBLES = free_sample_record(F64)
 
+CELLS_OF_PART = record("CellsOfPart", {"places": array(dtype=int32)})  # see `GeometryPartition.cell_places`
+
 # Operators on geometries.
-find_cell = StructOperator("find_cell")  # (geometry, x, guess, filter, target) -> the nearest cell, coordinates in it
+find_cell = StructOperator("find_cell")  # (geometry, x, guess, max_dist, filter, target) -> cell, coordinates
 coords_in = StructOperator("coords_in")  # (geometry, cell, x) -> coordinates, beyond the cell too
 nearest_in = StructOperator("nearest_in")  # (geometry, cell, x) -> coordinates of the nearest point, squared distance
 
@@ -92,40 +94,61 @@ def passes(filter: array1d(dtype=Any), cell: int, target: Any):  # noqa: F811 - 
 
 
 @func
-def found_sample(domain: Any, x: Any, guess: int, filter: Any, target: Any):
+def passes(filter: CELLS_OF_PART, cell: int, target: Any):  # noqa: F811 - an overload
+    """True if a cell is in a part of the geometry; all are where the part has no table."""
+    found = True
+    if filter.places.shape[0] > 0:
+        found = filter.places[cell] >= 0
+    return found
+
+
+@func
+def found_sample(domain: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
     """The sample of a position."""
-    cell, coords = find_cell(domain.geometry, x, guess, filter, target)
+    cell, coords = find_cell(domain.geometry, x, guess, max_dist, filter, target)
     return make_free_sample(cell, coords)
 
 
 @func
 def lookup(domain: Any, x: Any):
     """The sample at a position, or at the nearest position of the geometry."""
-    return found_sample(domain, x, -1, 0, 0)
+    return found_sample(domain, x, -1, 0, 0, 0)
 
 
 @func
 def lookup(domain: Any, x: Any, guess: SAMPLE):  # noqa: F811 - an overload
     """With a sample that may be near."""
-    return found_sample(domain, x, guess.cell, 0, 0)
+    return found_sample(domain, x, guess.cell, 0, 0, 0)
 
 
 @func
 def lookup(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
-    """With a distance to look in first, which changes nothing."""
-    return found_sample(domain, x, -1, 0, 0)
+    """With a distance to look in."""
+    return found_sample(domain, x, -1, max_dist, 0, 0)
 
 
 @func
 def lookup(domain: Any, x: Any, filter: array1d(dtype=Any), target: Any):  # noqa: F811 - an overload
     """Of the cells for which an array has a value."""
-    return found_sample(domain, x, -1, filter, target)
+    return found_sample(domain, x, -1, 0, filter, target)
 
 
 @func
 def lookup(domain: Any, x: Any, max_dist: Any, filter: array1d(dtype=Any), target: Any):  # noqa: F811 - an overload
     """With all of these."""
-    return found_sample(domain, x, -1, filter, target)
+    return found_sample(domain, x, -1, max_dist, filter, target)
+
+
+@func
+def partition_lookup(domain: Any, x: Any):
+    """The sample at a position, or at the nearest position of the part of the geometry that a domain is of."""
+    return found_sample(domain, x, -1, 0, CELLS_OF_PART(domain.places), 0)
+
+
+@func
+def partition_lookup(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
+    """With a distance to look in."""
+    return found_sample(domain, x, -1, max_dist, CELLS_OF_PART(domain.places), 0)
 
 
 @func
@@ -142,6 +165,7 @@ def element_closest_point(domain: Any, element_index: int, x: Any):
 
 LOOKUPS = {
     "lookup": lookup,
+    "partition_lookup": partition_lookup,
     "element_coordinates": element_coordinates,
     "element_closest_point": element_closest_point,
 }

@@ -139,8 +139,8 @@ def no_gradient(g: Any, x: Any, guess: int, filter: Any, target: Any, found: int
 
 
 @func
-def find_cell_of_mesh(g: Any, x: Any, guess: int, filter: Any, target: Any):
-    """The cell with the nearest point, and the coordinates of this."""
+def find_cell_of_mesh(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+    """The cell with the nearest point, however far it is away, and the coordinates of this."""
     cell, coords, step = search_cell(g, x, guess, filter, target)
     found = padded(coords)
     if cell >= 0:

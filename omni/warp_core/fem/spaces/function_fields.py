@@ -245,7 +245,7 @@ def _nonconforming_record(
     @func
     def found(u: Any, s: SAMPLE):
         x = place_of(u, s)
-        cell, coords = find_cell(u.searched, x, -1, 0, 0)
+        cell, coords = find_cell(u.searched, x, -1, 0, 0, 0)
         away = position_at(u.searched, cell, coords, coords) - x
         return make_free_sample(cell, coords), dot(away, away) <= u.tolerance * u.tolerance
 

@@ -1,0 +1,234 @@
+"""Sparse grids: `Nanogrid` has a cell for each voxel of a volume. All cells have the same derivative, and the volume
+finds the cell of a position.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type,attr-defined"
+
+import itertools
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import floor, length, transpose, vec3i, vector, volume_lookup_index
+from ...arrays.array import array
+from ...lang.kernel import func
+from ...lang.types import Scalar
+from ...lang.values.scalars import float32, int32, uint64
+from ...volumes.volume import Volume
+from ..kernel_records import matrix_type, record, scalar_class, vector_type
+from .cell_geometry import Geometry, scalar_of
+from .lattice_lookup import clamped, coords_or_outside, in_cell, in_unit_cell, nearest_in_box, nearest_in_lattice
+from .lookup import passes
+from .reference_cells import Element
+
+__all__ = ["Nanogrid"]
+
+
+@func
+def corner_of(g: Any, cell: int):
+    """The lower corner of a cell in the lattice of voxels."""
+    at = g.voxels[cell]
+    return type(g.lower)(type(g.lower[0])(at[0]), type(g.lower[0])(at[1]), type(g.lower[0])(at[2]))
+
+
+@func
+def position(g: Any, cell: int, place: Any, coords: Any):
+    """The position in a cell."""
+    return g.origin + g.frame * (corner_of(g, cell) + coords)
+
+
+@func
+def jacobian(g: Any, cell: int, place: Any):
+    """The derivative of positions by coordinates, the same in all cells."""
+    return g.frame
+
+
+@func
+def inverse_jacobian(g: Any, cell: int, place: Any):
+    """The inverse of that."""
+    return g.inverse_frame
+
+
+@func
+def coords_in_voxel(g: Any, cell: int, x: Any):
+    """The coordinates of a position in a cell, or beyond it."""
+    return g.inverse_frame * (x - g.origin) - corner_of(g, cell)
+
+
+@func
+def voxel_at(g: Any, i: int, j: int, k: int):
+    """The cell of a voxel, or -1."""
+    return volume_lookup_index(g.volume, i, j, k)
+
+
+@func
+def edges(g: Any):
+    """The size of a cell along each axis."""
+    axes = transpose(g.frame)
+    return vector(length(axes[0]), length(axes[1]), length(axes[2]))
+
+
+@func
+def extent(g: Any):
+    """The largest number of voxels along an axis of the box around all."""
+    return g.extent
+
+
+@func
+def find_voxel(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+    """The cell and the coordinates of a position, or those of the nearest cell within a distance."""
+    at = g.inverse_frame * (x - g.origin)
+    inside = clamped(at, g.lower, g.upper)
+    i, j, k = int(floor(inside[0])), int(floor(inside[1])), int(floor(inside[2]))
+    coords, cell = in_cell(at, i, j, k), -1
+    if coords == in_unit_cell(coords):
+        cell = voxel_at(g, i, j, k)
+        if cell >= 0 and not passes(filter, cell, target):
+            cell = -1
+    if cell < 0:
+        cell, i, j, k = nearest_in_lattice(g, at, inside, max_dist, filter, target)
+        coords = coords_or_outside(cell, in_unit_cell(in_cell(at, i, j, k)))
+    return cell, coords
+
+
+_SUPPLIES = {
+    "position_at": position,
+    "jacobian_at": jacobian,
+    "inverse_at": inverse_jacobian,
+    "coords_in": coords_in_voxel,
+    "nearest_in": nearest_in_box,
+    "cell_at": voxel_at,
+    "edges_of": edges,
+    "extent_of": extent,
+    "find_cell": find_voxel,
+}
+
+
+@cache
+def nanogrid_record(scalar: Scalar) -> Any:
+    """What kernels need of a sparse grid: the volume, the voxels, and where they are."""
+    point, matrix = vector_type(3, scalar), matrix_type(3, 3, scalar)
+    fields = {"volume": uint64, "voxels": array(dtype=vec3i), "frame": matrix, "inverse_frame": matrix}
+    fields |= {"origin": point, "lower": point, "upper": point, "extent": int32}
+    return record("Nanogrid", fields, _SUPPLIES)
+
+
+class Nanogrid(Geometry):
+    """A sparse grid: the voxels of a volume as cells. Nodes at the sides of voxels belong to all that touch them.
+
+    Args:
+        grid: The volume. Of `wp.Volume.allocate_by_voxels`, cells are its voxels; of others, all voxels of leaves.
+        temporary_store: Without effect.
+        scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+        cell_env: None; environments are refused.
+        env_offsets: None; environments are refused.
+        rebuildable: False; make another geometry for other voxels.
+
+    Attributes:
+        cell_grid: The volume.
+
+    >>> voxels = wp.array([(0, 0, 0), (1, 0, 0), (5, 5, 5)], dtype=wp.vec3i)
+    >>> geo = wp.fem.Nanogrid(wp.Volume.allocate_by_voxels(voxels, voxel_size=0.5))
+    >>> geo.cell_count(), geo.vertex_count(), geo.boundary_side_count()
+    (3, 20, 16)
+    """
+
+    kind, dimension = Element.CUBE, 3
+
+    def __init__(
+        self,
+        grid: Volume,
+        temporary_store: Any = None,
+        scalar_type: type = float32,
+        cell_env: array | None = None,
+        env_offsets: array | None = None,
+        rebuildable: bool = False,
+    ):
+        if not isinstance(grid, Volume):
+            raise TypeError(f"Nanogrid: grid: expected a wp.Volume, got {type(grid).__name__}")
+        if cell_env is not None or env_offsets is not None:
+            raise NotImplementedError("Nanogrid: wp.fem has no environments yet; make one grid for each")
+        if rebuildable:
+            raise NotImplementedError("Nanogrid: grids are not rebuilt yet; make another one, leave rebuildable out")
+        self.cell_grid, self.device, self.scalar = grid, grid.device, scalar_of(scalar_type)
+        self.scalar_type = scalar_class(self.scalar)
+        self._voxels = grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
+        if not len(self._voxels):
+            raise ValueError("Nanogrid: the volume has no voxels")
+
+    @property
+    def transform(self) -> Any:
+        """The matrix from voxels to the world."""
+        return self.cell_grid.get_grid_info().transform_matrix
+
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return len(self._voxels)
+
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return self._lattices(1)[1]
+
+    @cached_property
+    def _placement(self) -> tuple[np.ndarray, np.ndarray]:
+        """The matrix from voxels to the world, and where the corner of voxel 0 is: a voxel is around its place."""
+        info = self.cell_grid.get_grid_info()
+        frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
+        return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
+
+    def lattice_points(self, steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """The points of a lattice with so many steps in a cell: all of them, x first, and those of each cell.
+
+        Raises:
+            ValueError: Voxels lie too far apart for their points to have numbers.
+        """
+        offsets = np.array(list(itertools.product(range(steps + 1), repeat=3)))
+        points = (self._voxels.astype(np.int64)[:, None] * steps + offsets[None]).reshape(-1, 3)
+        lower = points.min(axis=0)
+        span = (points.max(axis=0) - lower + 1).tolist()
+        if span[0] * span[1] * span[2] >= 2**63:
+            raise ValueError(f"Nanogrid: voxels lie too far apart, in a box of {span} points of a lattice")
+        packed = np.ravel_multi_index(tuple((points - lower).T), span)
+        kept, numbers = np.unique(packed, return_inverse=True)
+        return np.stack(np.unravel_index(kept, span), axis=1) + lower, numbers.reshape(len(self._voxels), -1)
+
+    def _lattices(self, steps: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """The nodes of cells on a lattice, how many there are, and where they are in voxels."""
+        known = self.known.setdefault(Nanogrid, {})
+        if steps not in known:
+            points, numbers = self.lattice_points(steps)
+            known[steps] = numbers.astype(np.int32), len(points), points / steps
+        return known[steps]
+
+    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int]:
+        """The nodes of cells in the order of a lattice, and how many there are."""
+        return self._lattices(steps)[:2]
+
+    @cached_property
+    def cell_vertices(self) -> np.ndarray:
+        """The vertices of each cell, in the order of the reference cell."""
+        corners = self.cell.vertices.astype(int)
+        return self._lattices(1)[0][:, np.ravel_multi_index(tuple(corners.T), [2] * 3)]
+
+    @cached_property
+    def vertex_positions(self) -> np.ndarray:
+        """The positions of vertices, on the host."""
+        frame, origin = self._placement
+        return origin + self._lattices(1)[2] @ frame.T
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the grid."""
+        return self._record
+
+    @cached_property
+    def _record(self) -> Any:
+        frame, origin = self._placement
+        point, matrix = vector_type(3, self.scalar), matrix_type(3, 3, self.scalar)
+        lower, upper = self._voxels.min(axis=0), self._voxels.max(axis=0) + 1
+        return nanogrid_record(self.scalar)(
+            *(self.cell_grid.id, array(self._voxels, dtype=vec3i, device=self.device)),
+            *(matrix(*frame.ravel()), matrix(*np.linalg.inv(frame).ravel())),
+            *(point(*origin), point(*lower), point(*upper), int((upper - lower).max())),
+        )
