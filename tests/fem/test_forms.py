@@ -310,3 +310,18 @@ def test_samples_know_the_degrees_of_freedom():
     found = dense(fem.integrate(numbers_of_dofs, fields=fields))
     node, component = np.divmod(np.arange(8), 2)
     np.testing.assert_allclose(found, (node * 1000 + component * 100)[:, None] + node * 10 + component, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "edges"), [("Grid2D", 3), ("Grid3D", 6)])
+def test_nonconforming_nodes_are_a_regular_simplex(name, edges):
+    """Its vertices are on the circle or sphere inside of the cell; with degree 2, the middles of edges follow."""
+    shape = fem.make_polynomial_space(
+        geometry(name), degree=2, element_basis=fem.ElementBasis.NONCONFORMING_POLYNOMIAL
+    ).basis.shape
+    count = shape.cell.dimension + 1
+    corners, middles = shape.nodes[:count], shape.nodes[count:]
+    np.testing.assert_allclose(np.linalg.norm(corners - 0.5, axis=1), 0.5, atol=1e-14)
+    apart = np.linalg.norm(corners[:, None] - corners[None], axis=2)[np.triu_indices(count, 1)]
+    np.testing.assert_allclose(apart, apart[0], atol=1e-14)
+    between = [(corners[i] + corners[j]) / 2.0 for i in range(count) for j in range(i)]
+    assert len(middles) == edges and {tuple(m.round(9)) for m in middles} == {tuple(b.round(9)) for b in between}

@@ -238,13 +238,21 @@ def _one(s: fem.Sample, v: fem.Field):
 
 
 @fem.integrand
-def elsewhere(s: fem.Sample, domain: fem.Domain, v: fem.Field):
-    return v(fem.lookup(domain, domain(s)))
+def looked_up_test(s: fem.Sample, domain: fem.Domain, v: fem.Field, away: F):
+    found = fem.lookup(domain, domain(s) + away * wp.vec2d(F(1.0), F(0.0)))
+    return v(found) + F(2.0) * fem.grad(v, found)[1]
 
 
-def test_test_fields_are_nan_elsewhere():
-    space = fem.make_polynomial_space(geometry("Grid2D"))
-    assert np.isnan(fem.integrate(elsewhere, fields={"v": fem.make_test(space)}).numpy()).all()
+@fem.integrand
+def in_place(s: fem.Sample, v: fem.Field):
+    return v(s) + F(2.0) * fem.grad(v, s)[1]
+
+
+def test_test_fields_have_values_in_their_cell_alone():
+    test = fem.make_test(fem.make_polynomial_space(geometry("Grid2D")))
+    found = fem.integrate(looked_up_test, fields={"v": test}, values={"away": 0.0}).numpy()
+    np.testing.assert_allclose(found, fem.integrate(in_place, fields={"v": test}).numpy(), atol=1e-14)
+    assert np.isnan(fem.integrate(looked_up_test, fields={"v": test}, values={"away": 0.5}).numpy()).any()
 
 
 @fem.integrand

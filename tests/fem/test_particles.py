@@ -284,7 +284,11 @@ def slope(s: fem.Sample, u: fem.Field):
         (lambda: fem.PicQuadrature(CELLS, wp.zeros(1, dtype=wp.vec3)), "positions: expected an array of vec2f"),
         (lambda: fem.PicQuadrature(CELLS, AT, wp.zeros(2, dtype=float)), "measures: expected 1 numbers"),
         (lambda: fem.PicQuadrature(CELLS, AT, env_indices=wp.zeros(1, dtype=int)), "no environments yet"),
-        (lambda: fem.PicQuadrature(CELLS, (AT, AT, AT)), "no particles over several cells yet"),
+        (lambda: fem.PicQuadrature(CELLS, (AT, AT, AT)), "cells: expected an array of int32, got vec2f"),
+        (
+            lambda: fem.PicQuadrature(CELLS, (wp.zeros(2, dtype=int), wp.zeros(3, dtype=wp.vec3))),
+            "expected as many cells as coordinates, got (2,) and (3,)",
+        ),
         (lambda: fem.ExplicitQuadrature(CELLS, AT, AT), "points: expected an array of 4 elements x points"),
         (lambda: fem.PointBasisSpace(fem.RegularQuadrature(CELLS, 1)), "expected a PicQuadrature"),
         (lambda: fem.PointBasisSpace(fem.PicQuadrature(CELLS, AT), kernel_func=1), "no kernel_func yet"),

@@ -14,6 +14,7 @@ from weakref import ref
 from ..arrays.array import array
 from ..arrays.factories import empty
 from ..lang.kernel import Function, Kernel
+from ..lang.kernel_options import MODULE_DEFAULTS
 
 __all__ = [
     *("Temporary", "TemporaryStore", "borrow_temporary", "borrow_temporary_like", "dynamic_func", "dynamic_kernel"),
@@ -96,11 +97,15 @@ def dynamic_kernel(
 
     Args:
         suffix: The key.
-        kernel_options: Options of `wp.kernel`.
+        kernel_options: Options of `wp.kernel`, or of modules.
         allow_overloads: Whether parameters of other types make another kernel.
     """
     frame = sys._getframe(1)
-    options = dict(kernel_options or {})
+    given = dict(kernel_options or {})
+    own = {name: value for name, value in given.items() if name in MODULE_DEFAULTS}
+    options = {name: value for name, value in given.items() if name not in own}
+    if own:
+        options["module_options"] = own | options.get("module_options", {})
     return lambda f: _once(f, suffix, allow_overloads, lambda: Kernel(f, None, None, options, frame=frame))
 
 

@@ -58,7 +58,9 @@ node_count = StructOperator(
     "node_count", "fem.node_count(u, s)", "How many nodes a discrete field has in the cell of a sample."
 )
 node_index = StructOperator(
-    "node_index", "fem.node_index(u, s, i)", "The number in the space of node `i` of the cell, of a discrete field."
+    "node_index",
+    "fem.node_index(u, s, i)",
+    "The number in the space of node `i` of the cell; `fem.node_index(v, s)` that of a test or trial field's node.",
 )
 node_inner_weight = StructOperator(
     "node_inner_weight", "fem.node_inner_weight(u, s, i)", "The value of the shape function of node `i` of the cell."
@@ -116,7 +118,7 @@ at_node = StructOperator(
     "fem.at_node(u, s)",
     """The sample moved to the node of a test or trial field; `fem.at_node(f, s, i)` to the node `i` of its cell.
 
-    Test and trial fields are NaN there: evaluate them at `s`.
+    Test and trial fields have values there, too.
     """,
 )
 lookup = StructOperator(

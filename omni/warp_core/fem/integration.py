@@ -140,7 +140,8 @@ def _quadrature(
         if assembly == "nodal":
             if given.test is None:
                 raise ValueError(f'integrand `{name}`: assembly="nodal" needs a test field')
-            found = NodalQuadrature(where, given.test.space)
+            own = given.test.space.basis.quadrature
+            found = NodalQuadrature(where, given.test.space) if own is None else own
         else:
             found = _regular(where, given.degree)
     geometry = given.geometry()

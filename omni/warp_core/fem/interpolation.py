@@ -15,15 +15,18 @@ from .. import max, min, tid
 from ..arrays.array import array, array1d
 from ..lang.kernel import Kernel, kernel
 from ..lang.values.scalars import int32
+from ..sparse.matrix import BsrMatrix
 from .assembly import Places, by_node
-from .domains.domains import GeometryDomain
-from .domains.quadratures import NodalQuadrature, Quadrature
+from .domains.domains import Cells, GeometryDomain
+from .domains.quadratures import LoosePoints, NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
+from .interpolation_matrices import interpolate_matrix, node_points
 from .kernel_records import measure_at, sample_at, sample_of_thread
 from .spaces.dof_mappers import DofMapper
 from .spaces.fields import DiscreteField, FieldLike, FieldRestriction
-from .spaces.spaces import BasisSpace
+from .spaces.space_partitions import SpacePartition, SpaceRestriction
+from .spaces.spaces import BasisSpace, FunctionSpace
 
 __all__ = ["interpolate"]
 
@@ -58,26 +61,27 @@ def interpolate(
 
     Args:
         integrand: A function decorated with `@fem.integrand`, or a discrete field.
-        dest: A discrete field, or a restriction of one; an array with an element for each point; or None to run the
-            integrand for what it does.
-        at: A quadrature, or a domain: its nodes if `dest` is a field, else the middle of each element. All cells of a
-            field if left out.
-        dest_space: None; others are refused.
-        dim: None; others are refused.
-        fields: Fields by the names of the integrand's parameters.
+        dest: A discrete field, or a restriction of one, or an array with an element for each point. With a trial field,
+            a `BsrMatrix` with a row for each point or node. None runs the integrand for what it does.
+        at: A quadrature, or a domain: its nodes if `dest` is a field, else the middle of each element. A space
+            restriction stands for its domain. All cells of a field if left out.
+        dest_space: For an array or a matrix, the space whose nodes it has elements or rows for.
+        dim: How many samples, in place of points: an integrand looks samples up by their number `s.qp_index`, in the
+            domain that is `at`.
+        fields: Fields by the names of the integrand's parameters. One may be a trial field.
         values: Other arguments, by the names of parameters.
         reduction: What a node of several elements gets: "weighted_average" (by the sizes of elements), "mean", "sum",
             "max", "min" or "first". All but "sum" are the same where the integrand is continuous.
         device: Without effect: all runs where the geometry is.
         kernel_options: Without effect.
         temporary_store: Without effect.
-        bsr_options: Without effect.
+        bsr_options: Without effect: blocks of zeros are left out of matrices.
         quadrature: `at`, by an older name.
         domain: `at`, by an older name.
 
     Raises:
         ValueError: Fields, values, `dest` or `at` do not fit the integrand.
-        NotImplementedError: For matrices, `dest_space` and `dim`.
+        NotImplementedError: For test fields.
 
     >>> import omni.warp_core.fem as fem
     >>> @fem.integrand
@@ -93,38 +97,62 @@ def interpolate(
     else:
         given = Arguments(integrand, fields, values)
     where = at if at is not None else quadrature if quadrature is not None else domain
+    part = None
+    if isinstance(where, SpaceRestriction):
+        part, where = where.space_partition, where.domain
     if isinstance(dest, FieldRestriction):
         dest, where = dest.field, where if where is not None else dest.domain
-    _refuse(given, dest, where, dest_space, dim)
+    _refuse(given, dest, where)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction={reduction!r}: expected one of {', '.join(map(repr, _REDUCTIONS))}")
+    if dim is not None:
+        where = LoosePoints(_domain_of(given, where), dim)
+    if isinstance(dest, BsrMatrix):
+        interpolate_matrix(given, dest, where, dest_space, part, reduction)
+        return
+    if isinstance(dest, array) and dest_space is not None:
+        dest = _as_field(dest, dest_space, part)
     if isinstance(dest, DiscreteField) and not isinstance(where, Quadrature):
         _at_nodes(given, dest, where if where is not None else dest.cells(), reduction)
     else:
         _at_points(given, dest, where)
 
 
-def _refuse(given: Arguments, dest: Any, where: Any, dest_space: Any, dim: Any) -> None:
+def _refuse(given: Arguments, dest: Any, where: Any) -> None:
     """Raise an error for what does not fit, or is not there."""
     name = given.integrand.name
-    if given.test is not None or given.trial is not None:
-        raise NotImplementedError(
-            f"integrand `{name}`: wp.fem interpolates no test and trial fields yet; give discrete fields"
-        )
-    for word, value in (("dest_space", dest_space), ("dim", dim)):
-        if value is not None:
-            raise NotImplementedError(f"interpolate: wp.fem has no {word} yet; give dest=field, or at=quadrature")
+    if given.test is not None:
+        raise NotImplementedError(f"integrand `{name}`: wp.fem interpolates no test fields; give a trial field")
+    if (given.trial is not None) != isinstance(dest, BsrMatrix):
+        raise TypeError(f"integrand `{name}`: a trial field makes a matrix: give dest=wp.sparse.bsr_zeros(...) for it")
     if where is not None and not isinstance(where, (Quadrature, GeometryDomain)):
-        raise NotImplementedError(f"interpolate: at: expected a quadrature or a domain, got {type(where).__name__}")
-    if dest is not None and not isinstance(dest, (DiscreteField, array)):
-        raise NotImplementedError(f"interpolate: dest: expected a field or an array, got {type(dest).__name__}")
+        raise TypeError(f"interpolate: at: expected a quadrature or a domain, got {type(where).__name__}")
+    if dest is not None and not isinstance(dest, (DiscreteField, array, BsrMatrix)):
+        raise TypeError(f"interpolate: dest: expected a field, an array or a matrix, got {type(dest).__name__}")
+
+
+def _domain_of(given: Arguments, where: Any) -> GeometryDomain:
+    """The domain in which samples are looked up."""
+    geometry = given.geometry()
+    if isinstance(where, GeometryDomain):
+        return where
+    if where is not None or geometry is None:
+        raise ValueError(f"integrand `{given.integrand.name}`: dim= needs a domain: at=fem.Cells(geometry)")
+    return Cells(geometry)
+
+
+def _as_field(dest: array, space: FunctionSpace, part: SpacePartition | None) -> DiscreteField:
+    """The field whose values at nodes an array has."""
+    field = DiscreteField(space, part)
+    field.dof_values = dest
+    return field
 
 
 # -- at points ------------------------------------------------------------------------------------------------------
 
 
 @kept
-def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> Kernel:
+def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool, mapper: DofMapper | None) -> Kernel:
     """The kernel that evaluates an integrand at the points of elements, and keeps what it gives, or not."""
     if not keeps:
 
@@ -136,12 +164,22 @@ def point_kernel(integrand: Integrand, picks: tuple[int, ...], keeps: bool) -> K
 
         return evaluate_points
 
+    is_mapped, to_dof = mapper is not None, mapper.value_to_dof if mapper else None
+
     @kernel
-    def store_points(domain: Any, rest: Any, dest: array1d(dtype=Any)):
+    def store_points(domain: Any, nodes: array1d(dtype=int), rest: Any, dest: array1d(dtype=Any)):
         i, j = tid()
         s = sample_of_thread(domain, i, j)
         given = (s, domain, 0, 0, *rest)
-        dest[s.qp_index] = integrand(*[given[i] for i in picks])
+        node = s.qp_index
+        if nodes.shape[0] > 0:
+            node = nodes[i]
+        if node != NULL_NODE_INDEX:
+            found = integrand(*[given[i] for i in picks])
+            if is_mapped:
+                dest[node] = to_dof(found)  # type: ignore[misc]
+            else:
+                dest[node] = found
 
     return store_points
 
@@ -155,19 +193,22 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
         middle = where.reference_element.vertices.mean(axis=0, keepdims=True)
         where = Quadrature(where, middle, np.ones(1))
     given.elements_of(where)
+    nodes, mapper, count = np.empty(0, dtype=np.int32), None, where.total_point_count()
     if isinstance(dest, DiscreteField):
         if dest.space.basis.quadrature is not where:
             raise ValueError(
                 f"integrand `{name}`: a field has values at nodes; leave out the quadrature, or give an array"
             )
+        nodes, mapper, count = dest.nodes.element_nodes(where.domain).ravel(), dest.space.dof_mapper, dest.node_count()
         dest = dest.dof_values
-    count = where.total_point_count()
     if dest is not None and dest.shape != (count,):
         raise ValueError(f"integrand `{name}`: dest: expected {count} elements, one for each point, got {dest.shape}")
     inner = given.places(where)
-    inputs = [where.record(inner is None), given.record(inner)]
-    found = point_kernel(given.integrand, given.picks, dest is not None)
-    given.run(found, where.launch_shape, inputs, [] if dest is None else [dest], _WANTED)
+    rest, outputs = [given.record(inner)], []
+    if dest is not None:
+        rest, outputs = [array(nodes, dtype=int32, device=where.domain.geometry.device), *rest], [dest]
+    found = point_kernel(given.integrand, given.picks, dest is not None, mapper)
+    given.run(found, where.launch_shape, [where.record(inner is None), *rest], outputs, _WANTED)
 
 
 # -- at nodes -------------------------------------------------------------------------------------------------------
@@ -233,7 +274,7 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     if dest.space.basis.quadrature is not None:
         _at_points(given, dest, dest.space.basis.quadrature)
         return
-    points, nodes, places = _node_samples(dest, domain)
+    points, nodes, places = _node_samples(dest.space.basis, dest.nodes, domain)
     given.elements_of(points)
     found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
     inner = given.places(points)
@@ -241,25 +282,14 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
 
 
-def _node_samples(dest: DiscreteField, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
-    """The nodes of a space in a domain, and the points of elements that they are: point x element."""
+def _node_samples(basis: BasisSpace, of: Any, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
+    """The nodes of a space or of a part of it in a domain, and the points of elements they are: point x element."""
 
     def find() -> tuple[NodalQuadrature, array, Places]:
-        points = NodalQuadrature(domain, basis_space=dest.space.basis)
-        local = _local_nodes(dest.space.basis, domain, points)
-        table = dest.nodes.cell_nodes[domain.element_cells[None], local]
+        points, table = node_points(basis, of, domain)
         nodes, starts = np.unique(np.sort(table.ravel()), return_index=True)
         arrays = nodes[nodes != NULL_NODE_INDEX], by_node(table), [*starts, table.size]
         made = [array(a, dtype=int32, device=domain.geometry.device) for a in arrays]
         return points, made[0], Places(*made[1:])
 
-    return domain.remember(("nodes of", dest.nodes), find)
-
-
-def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrature) -> np.ndarray:
-    """Which node of its cell each point of each element is: point x element."""
-    count = len(points.points)
-    if not domain.is_sides:
-        return np.arange(count)[:, None]
-    distances = np.abs(domain.cell_points(points.points)[:, None] - basis.shape.nodes[None]).sum(axis=2)
-    return distances.argmin(axis=1).reshape(-1, count)[domain.element_facets].T
+    return domain.remember(("nodes of", of), find)

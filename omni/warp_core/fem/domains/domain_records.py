@@ -39,7 +39,7 @@ from ..kernel_records import (
     side_sample_record,
     vector_type,
 )
-from .point_records import coords_of, number_of, weight_of
+from .point_records import coords_of, number_of, row_of_point, weight_of
 
 
 @func
@@ -226,7 +226,8 @@ def cells_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int
         index, coords = element_of(domain, element), coords_of(domain.points, element, point)
         return anywhere(
             *(index, coords, number_of(domain.points, element, point)),
-            *(weight_of(domain.points, element, point), vec2i(), vec2i(), index, coords, point),
+            *(weight_of(domain.points, element, point), vec2i(), vec2i(), index, coords),
+            row_of_point(domain.points, element, point),
         )
 
     size = size_of_cell_in_surface if is_surface else size_of_cell

@@ -16,6 +16,7 @@ from ...lang.types import BOOL, I32
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ..geometries.cell_geometry import Geometry
+from ..geometries.kernel_arguments import DomainArguments
 from ..geometries.partitions import GeometryPartition
 from ..geometries.reference_cells import Element, reference_cell
 from ..index_types import ElementKind
@@ -26,7 +27,7 @@ from .point_records import same_points_record
 __all__ = ["BoundarySides", "Cells", "FrontierSides", "GeometryDomain", "Sides", "Subdomain"]
 
 
-class GeometryDomain:
+class GeometryDomain(DomainArguments):
     """Elements of a geometry, or of a part of it.
 
     Args:
@@ -114,7 +115,7 @@ class GeometryDomain:
         return cell_nodes[self.element_cells]
 
     @cached_property
-    def kernel_elements(self) -> array:
+    def kernel_elements(self) -> array:  # type: ignore[override]
         """The elements as kernels read them; empty where they are all."""
         picked = np.empty(0, dtype=np.int32) if self.element_indices is None else self.element_indices
         return array(picked.astype(np.int32), dtype=int32, device=self.geometry.device)

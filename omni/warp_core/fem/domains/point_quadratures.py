@@ -8,7 +8,7 @@ particles.
 # mypy: disable-error-code="valid-type"
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ...algo.sort import radix_sort_pairs
 from ...arrays.array import array, array1d
 from ...arrays.factories import empty
 from ...dispatch import observers
-from ...lang.kernel import kernel
+from ...lang.kernel import func, kernel
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ...launches.launch import launch
@@ -40,34 +40,53 @@ class PointQuadrature(Quadrature):
         coords: Coordinates of each point in its cell.
         weights: The weight of each point, the part of its cell that it stands for.
         places: Points sorted by elements, see `own_points_record`.
+        each: How many points a particle is; they follow each other.
     """
 
     cell_points = None
 
-    def __init__(self, domain: GeometryDomain, cells: array, coords: array, weights: array, places: tuple[array, ...]):
-        self.domain, self.cell_indices, self.point_coords, self.point_weights = domain, cells, coords, weights
-        self.cell_particle_offsets, self.cell_particle_indices, self._element_of = places
+    def __init__(
+        self,
+        domain: GeometryDomain,
+        cells: array,
+        coords: array,
+        weights: array,
+        places: tuple[array, ...],
+        each: int = 1,
+    ):
+        self.domain, self.cells, self.point_coords, self.point_weights, self.each = domain, cells, coords, weights, each
+        self.places = places
+
+    @property
+    def name(self) -> str:
+        """The names of the class and of the domain."""
+        return f"{type(self).__name__}_{self.domain.name}"
 
     def total_point_count(self) -> int:
-        """Number of points."""
-        return self.cell_indices.size
+        """Number of points; of particles, where a particle is several points."""
+        return self.cells.size // self.each
+
+    def point_numbers(self) -> np.ndarray:
+        """The particle of each point in elements of the domain, in the order of elements."""
+        return self.by_points.numbers // self.each
 
     @cached_property
-    def _counts(self) -> np.ndarray:
-        return np.diff(self.cell_particle_offsets.numpy())
+    def counts(self) -> np.ndarray:
+        """Number of points of each element."""
+        return np.diff(self.places[0].numpy())
 
     def max_points_per_element(self) -> int:
         """The largest number of points of an element."""
-        return int(self._counts.max(initial=0))
+        return int(self.counts.max(initial=0))
 
     def active_cell_count(self) -> int:
         """Number of elements that have points."""
-        return int((self._counts > 0).sum())
+        return int((self.counts > 0).sum())
 
     @cached_property
     def inner_count(self) -> int:
         """Number of points in elements of the domain."""
-        return int(self._counts.sum())
+        return int(self.counts.sum())
 
     @property
     def launch_shape(self) -> tuple[int, int]:
@@ -76,8 +95,7 @@ class PointQuadrature(Quadrature):
 
     def record(self, is_free: bool = True) -> Any:
         """What kernels need to sample the domain at the points."""
-        places = self.cell_particle_offsets, self.cell_particle_indices, self._element_of
-        return _record(self.domain, self.point_coords, self.point_weights, places)
+        return _record(self.domain, self.point_coords, self.point_weights, self.places, self.each)
 
     @cached_property
     def by_points(self) -> Any:
@@ -92,19 +110,20 @@ class PointElements(Quadrature):
 
     def __init__(self, of: PointQuadrature):
         self.of, self.domain = of, Cells(of.domain.geometry_partition)
-        self.numbers = of.cell_particle_indices.numpy()[: of.inner_count]
-        self.domain.element_indices, self.domain._is_whole = of.cell_indices.numpy()[self.numbers], False
+        self.numbers = of.places[1].numpy()[: of.inner_count]
+        self.domain.element_indices, self.domain._is_whole = of.cells.numpy()[self.numbers], False
 
     def record(self, is_free: bool = True) -> Any:
         """What kernels need to sample the points."""
         device, count = self.domain.geometry.device, len(self.numbers)
         starts = array(np.arange(count + 1), dtype=int32, device=device)
         order = array(self.numbers, dtype=int32, device=device)
-        return _record(self.domain, self.of.point_coords, self.of.point_weights, (starts, order, order))
+        places = starts, order, order
+        return _record(self.domain, self.of.point_coords, self.of.point_weights, places, self.of.each)
 
 
-def _record(domain: GeometryDomain, coords: array, weights: array, places: tuple[array, ...]) -> Any:
-    return domain.record_of_points(own_points_record(domain.geometry.scalar)(coords, weights, *places))
+def _record(domain: GeometryDomain, coords: array, weights: array, places: tuple[array, ...], each: int) -> Any:
+    return domain.record_of_points(own_points_record(domain.geometry.scalar)(coords, weights, *places, each))
 
 
 class PicQuadrature(PointQuadrature):
@@ -116,14 +135,17 @@ class PicQuadrature(PointQuadrature):
     Args:
         domain: The cells. Particles in other ones do not count.
         positions: The positions of particles; or a pair of arrays: the cell of each, and its coordinates there
-            (`wp.vec3`). Meshes need `build_bvh=True` to find positions. The cell of a position beyond the geometry is
-            the nearest one, and its coordinates lie outside of this.
+            (`wp.vec3`). For particles over several cells, three arrays: particle x cell, -1 for none, the coordinates
+            of a point in each, and which part of the particle it has. Meshes need `build_bvh=True` to find positions.
+            The cell of a position beyond the geometry is the nearest one, and its coordinates lie outside of this.
         measures: The size of each particle; equal parts of the size of their cell if left out.
         env_indices: None; environments are refused.
         requires_grad: Whether coordinates and weights have gradients. They have if `positions` or `measures` do.
         max_dist: How far particles may be from the cells of a `Nanogrid`, see `fem.lookup`. Those farther away are in
             no cell.
         use_domain_element_indices: Without effect.
+        use_domain_element_indices: Whether the given cells are numbers in the part of the geometry, and those of
+            `cell_particle_offsets`, too. Otherwise they are numbers in the geometry.
         temporary_store: Without effect.
 
     >>> import omni.warp_core.fem as fem
@@ -152,22 +174,40 @@ class PicQuadrature(PointQuadrature):
             raise NotImplementedError("PicQuadrature: wp.fem has no environments yet; leave env_indices out")
         _check_domain("PicQuadrature", domain)
         if isinstance(positions, (tuple, list)):
-            cells, coords = _check_coords(domain, positions)
+            self.cell_indices, self.particle_coords, *fractions = _check_coords(domain, positions)
+            cells = self.cell_indices.flatten()
+            if use_domain_element_indices:
+                cells = _cells_of(domain, cells)
         else:
-            cells, coords = _located(domain, positions, max_dist, requires_grad)
-        places = _sorted(domain, cells)
-        weights = _weighed(domain, cells, coords, measures, places, requires_grad)
-        super().__init__(domain, cells, coords, weights, places)
-
-    @property
-    def particle_coords(self) -> array:
-        """The coordinates of particles in their cells."""
-        return self.point_coords
+            cells, self.particle_coords = _located(domain, positions, max_dist, requires_grad)
+            self.cell_indices, fractions = cells, []
+        self._by_elements = use_domain_element_indices
+        self._fractions: array | None = fractions[0] if fractions else None
+        coords, each = self.particle_coords.flatten(), cells.size // max(len(self.cell_indices), 1)
+        points = _Points(cells, coords, self._fractions, _sorted(domain, cells), each)
+        weights = _weighed(domain, points, measures, requires_grad)
+        super().__init__(domain, cells, coords, weights, points.places, each)
 
     @property
     def particle_fraction(self) -> array:
-        """The weights of particles: which part of its cell each is."""
-        return self.point_weights
+        """Which part of its particle each point has; without these, which part of its cell each particle is."""
+        return self.point_weights if self._fractions is None else self._fractions
+
+    @cached_property
+    def cell_particle_offsets(self) -> array:
+        """Where the points of each cell begin among sorted ones."""
+        if self._by_elements or self.domain.element_indices is None:
+            return self.places[0]
+        counts = np.zeros(self.domain.geometry.cell_count() + 1, dtype=np.int32)
+        counts[self.domain.element_indices + 1] = self.counts
+        return array(np.cumsum(counts), dtype=int32, device=self.domain.geometry.device)
+
+    @cached_property
+    def cell_particle_indices(self) -> array:
+        """The particle of each point in the order of cells; -1 at the end for points in none."""
+        found = empty(self.cells.size, dtype=int32, device=self.cells.device)
+        launch(write_particles, found.size, [*self.places[:2], self.each], outputs=[found], device=found.device)
+        return found
 
 
 class ExplicitQuadrature(PointQuadrature):
@@ -219,18 +259,20 @@ def _check_type(name: str, given: Any, dtype: Any) -> None:
         raise TypeError(f"{name}: expected an array of {dtype.__name__}, got {got}")
 
 
-def _check_coords(domain: GeometryDomain, given: Any) -> tuple[array, array]:
-    if len(given) != 2:
-        raise NotImplementedError(
-            "PicQuadrature: positions: wp.fem has no particles over several cells yet; give positions, or a pair of "
-            "cells and coordinates"
-        )
-    cells, coords = given
-    _check_type("PicQuadrature: cells", cells, int32)
-    _check_type("PicQuadrature: coordinates", coords, vector_type(3, domain.geometry.scalar))
-    if cells.shape != coords.shape or cells.ndim != 1:
-        raise ValueError(f"PicQuadrature: expected as many cells as coordinates, got {cells.shape} and {coords.shape}")
-    return cells, coords
+def _check_coords(domain: GeometryDomain, given: Any) -> tuple[array, ...]:
+    if len(given) not in (2, 3):
+        raise ValueError(f"PicQuadrature: positions: expected cells, coordinates and fractions, got {len(given)}")
+    g = domain.geometry
+    for name, dtype, one in zip(
+        ("cells", "coordinates", "fractions"), (int32, vector_type(3, g.scalar), g.scalar), given
+    ):
+        _check_type(f"PicQuadrature: {name}", one, dtype)
+        if one.shape != given[0].shape or one.ndim != len(given) - 1:
+            raise ValueError(
+                f"PicQuadrature: expected as many cells as {name}, got {given[0].shape} and {one.shape}: a row for "
+                "each particle with fractions, a number for each without"
+            )
+    return tuple(given)
 
 
 @kernel
@@ -257,6 +299,43 @@ def _located(domain: GeometryDomain, positions: Any, max_dist: float, requires_g
     coords = empty(count, dtype=vector_type(3, g.scalar), device=g.device, requires_grad=has_gradient)
     launch(locate, count, [g.record(None), positions, max_dist], outputs=[cells, coords], device=g.device)
     return cells, coords
+
+
+@kernel
+def write_cells(elements: array1d(dtype=int), numbers: array1d(dtype=int), cells: array1d(dtype=int)):
+    """Write the cell of the geometry for the number of each in a domain."""
+    i = tid()
+    cell = numbers[i]
+    if cell >= 0 and elements.shape[0] > 0:
+        cell = elements[cell]
+    cells[i] = cell
+
+
+def _cells_of(domain: GeometryDomain, numbers: array) -> array:
+    """The cells of the geometry, given their numbers in a domain."""
+    cells = empty(numbers.size, dtype=int32, device=numbers.device)
+    launch(write_cells, numbers.size, [domain.kernel_elements, numbers], outputs=[cells], device=numbers.device)
+    return cells
+
+
+class _Points(NamedTuple):
+    """Points of particles, before they have weights."""
+
+    cells: array
+    coords: array
+    fractions: array | None  # which part of its particle each is
+    places: tuple[array, ...]
+    each: int
+
+
+@kernel
+def write_particles(starts: array1d(dtype=int), order: array1d(dtype=int), each: int, particles: array1d(dtype=int)):
+    """Write the particle of each sorted point."""
+    i = tid()
+    particle = -1
+    if i < starts[starts.shape[0] - 1]:
+        particle = order[i] // each
+    particles[i] = particle
 
 
 @kernel
@@ -308,36 +387,62 @@ def _elements_of_cells(domain: GeometryDomain) -> array:
     return array(found, dtype=int32, device=domain.geometry.device)
 
 
+@func
+def fraction_of(fractions: array1d(dtype=Any), i: int):
+    """Which part of its particle a point is: all of it without fractions."""
+    found = fractions.dtype(1)
+    if fractions.shape[0] > 0:
+        found = fractions[i]
+    return found
+
+
 @kernel
-def weigh(domain: Any, cells: array1d(dtype=int), measures: array1d(dtype=Any), weights: array1d(dtype=Any)):
+def weigh(
+    domain: Any,
+    cells: array1d(dtype=int),
+    measures: array1d(dtype=Any),
+    fractions: array1d(dtype=Any),
+    weights: array1d(dtype=Any),
+):
     """Divide the size of each point by that of its cell."""
     i = tid()
-    weights[i] = measures[i] / (domain.volume * element_size(domain, cells[i], domain.points.inner[i], 0))
+    weights[i] = weights.dtype(0)
+    if cells[i] >= 0:
+        size = domain.volume * element_size(domain, cells[i], domain.points.inner[i], 0)
+        weights[i] = measures[i // domain.points.each] * fraction_of(fractions, i) / size
 
 
 @kernel
-def weigh_evenly(starts: array1d(dtype=int), element_of: array1d(dtype=int), weights: array1d(dtype=Any)):
-    """Give all points of an element the same weight."""
+def weigh_evenly(
+    starts: array1d(dtype=int),
+    element_of: array1d(dtype=int),
+    fractions: array1d(dtype=Any),
+    weights: array1d(dtype=Any),
+):
+    """Give all points of an element the same weight, times their fractions."""
     i = tid()
     element = element_of[i]
     weights[i] = weights.dtype(0)
     if element >= 0:
-        weights[i] = weights.dtype(1) / weights.dtype(starts[element + 1] - starts[element])
+        weights[i] = fraction_of(fractions, i) / weights.dtype(starts[element + 1] - starts[element])
 
 
-def _weighed(
-    domain: GeometryDomain, cells: array, coords: array, measures: Any, places: Any, requires_grad: bool
-) -> array:
-    g = domain.geometry
+def _weighed(domain: GeometryDomain, points: _Points, measures: Any, requires_grad: bool) -> array:
+    """The weights of points, of each the part of its cell that it stands for."""
+    g, number = domain.geometry, points.cells.size
+    none = empty(0, dtype=g.scalar_type, device=g.device)
+    fractions = none if points.fractions is None else points.fractions.flatten()
+    places = points.places
     if measures is None:
-        weights = empty(cells.size, dtype=g.scalar_type, device=g.device)
-        launch(weigh_evenly, cells.size, [places[0], places[2]], outputs=[weights], device=g.device)
+        weights = empty(number, dtype=g.scalar_type, device=g.device)
+        launch(weigh_evenly, number, [places[0], places[2], fractions], outputs=[weights], device=g.device)
         return weights
     _check_type("PicQuadrature: measures", measures, g.scalar_type)
-    if measures.shape != cells.shape:
-        raise ValueError(f"PicQuadrature: measures: expected {cells.size} numbers, got the shape {measures.shape}")
-    has_gradient = requires_grad or measures.requires_grad or coords.requires_grad
-    weights = empty(cells.size, dtype=g.scalar_type, device=g.device, requires_grad=has_gradient)
-    none = empty(0, dtype=g.scalar_type, device=g.device)
-    launch(weigh, cells.size, [_record(domain, coords, none, places), cells, measures], [weights], device=g.device)
+    count = number // points.each
+    if measures.shape != (count,):
+        raise ValueError(f"PicQuadrature: measures: expected {count} numbers, got the shape {measures.shape}")
+    has_gradient = requires_grad or measures.requires_grad or points.coords.requires_grad
+    weights = empty(number, dtype=g.scalar_type, device=g.device, requires_grad=has_gradient)
+    sampled = _record(domain, points.coords, none, places, points.each)
+    launch(weigh, number, [sampled, points.cells, measures, fractions], [weights], device=g.device)
     return weights

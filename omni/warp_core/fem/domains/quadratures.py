@@ -10,6 +10,7 @@ from ..geometries.reference_cells import quadrature
 from ..geometries.shape_functions import side_shape
 from ..polynomial import Polynomial
 from .domains import GeometryDomain
+from .point_records import loose_points_record
 
 __all__ = ["NodalQuadrature", "Quadrature", "RegularQuadrature"]
 
@@ -39,6 +40,10 @@ class Quadrature:
     def max_points_per_element(self) -> int:
         """Number of points of an element."""
         return len(self.points)
+
+    def point_numbers(self) -> np.ndarray:
+        """The number of each point, `s.qp_index`, in the order of elements."""
+        return np.arange(self.total_point_count())
 
     @property
     def cell_points(self) -> np.ndarray | None:
@@ -99,3 +104,30 @@ class NodalQuadrature(Quadrature):
         basis = basis_space if basis_space is not None else space.basis
         on_element = side_shape(basis.shape) if domain.is_sides else basis.shape
         super().__init__(domain, on_element.nodes, on_element.nodal_weights())
+
+
+class LoosePoints(Quadrature):
+    """Threads of an integrand that looks samples up: each has a number, `s.qp_index`, and belongs to no element.
+
+    Args:
+        domain: Where samples are looked up.
+        count: How many.
+    """
+
+    cell_points = None
+
+    def __init__(self, domain: GeometryDomain, count: int):
+        self.domain, self._count = domain, count
+
+    def total_point_count(self) -> int:
+        """Number of threads."""
+        return self._count
+
+    @property
+    def launch_shape(self) -> tuple[int, int]:
+        """The threads of a launch."""
+        return self._count, 1
+
+    def record(self, is_free: bool = True) -> Any:
+        """What kernels need to make the samples."""
+        return self.domain.record_of_points(loose_points_record(self.domain.geometry.scalar)(self._count))

@@ -1,7 +1,7 @@
 """Grids of equal boxes: `Grid2D` and `Grid3D`. All cells have the same derivative, so that kernels read no vertices."""
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type"
+# mypy: disable-error-code="valid-type,no-redef"
 
 import itertools
 from functools import cache, cached_property
@@ -43,6 +43,19 @@ def position_3d(g: Any, cell: int, place: Any, coords: Any):
 
 
 @func
+def cell_of_grid(res: vec2i, cell: int):
+    """Where a cell is along each axis, in a grid of so many cells."""
+    return vec2i(cell // res[1], cell % res[1])
+
+
+@func
+def cell_of_grid(res: vec3i, cell: int):  # noqa: F811 - an overload
+    """Where a cell is in space."""
+    line = cell // res[2]
+    return vec3i(line // res[1], line % res[1], cell % res[2])
+
+
+@func
 def jacobian(g: Any, cell: int, place: Any):
     """The derivative of positions by coordinates, the same in all cells."""
     return diag(g.size)
@@ -70,11 +83,13 @@ def grid_record(dimension: int, scalar: Scalar) -> Any:
 class _Grid(Geometry):
     """A grid of equal boxes. Cells and vertices are numbered along the last axis first."""
 
+    get_cell = cell_of_grid
+
     def __init__(self, res: Any, lo: Any, hi: Any, scalar_type: Any, env_count: int):
         name, n = self.name, self.dimension
-        self.res = tuple(int(r) for r in res)
-        if len(self.res) != n or min(self.res) < 1:
-            raise ValueError(f"{name}: res={list(self.res)}: expected {n} numbers of cells, each 1 or more")
+        self.counts = tuple(int(r) for r in res)
+        if len(self.counts) != n or min(self.counts) < 1:
+            raise ValueError(f"{name}: res={list(self.counts)}: expected {n} numbers of cells, each 1 or more")
         if env_count != 1:
             raise NotImplementedError(f"{name}: wp.fem has no environments yet; make one grid for each, env_count=1")
         self.scalar, self.device = scalar_of(scalar_type), get_device(None)
@@ -83,6 +98,11 @@ class _Grid(Geometry):
         self.bounds_hi = vector_type(n, self.scalar)(*([1.0] * n if hi is None else hi))
         if not all(b > a for a, b in zip(self.bounds_lo, self.bounds_hi)):
             raise ValueError(f"{name}: bounds_hi={list(self.bounds_hi)} must be above bounds_lo={list(self.bounds_lo)}")
+
+    @property
+    def res(self) -> Any:
+        """Number of cells along each axis."""
+        return (vec2i if self.dimension == 2 else vec3i)(*self.counts)
 
     @property
     def origin(self) -> Any:
@@ -97,29 +117,29 @@ class _Grid(Geometry):
     @property
     def cell_size(self) -> Any:
         """The size of a cell along each axis."""
-        return type(self.bounds_lo)(*(e / r for e, r in zip(self.extents, self.res)))
+        return type(self.bounds_lo)(*(e / r for e, r in zip(self.extents, self.counts)))
 
     def cell_count(self) -> int:
         """Number of cells."""
-        return int(np.prod(self.res))
+        return int(np.prod(self.counts))
 
     def vertex_count(self) -> int:
         """Number of vertices."""
-        return int(np.prod([r + 1 for r in self.res]))
+        return int(np.prod([r + 1 for r in self.counts]))
 
     def lattice(self, steps: int) -> np.ndarray:
         """The numbers of the points of a lattice with so many steps in a cell: cells x points of a cell, both with the
         last axis first.
         """
         n = self.dimension
-        cells = np.indices(self.res).reshape(n, -1)
+        cells = np.indices(self.counts).reshape(n, -1)
         points = np.array(list(itertools.product(range(steps + 1), repeat=n))).T
         at = cells[:, :, None] * steps + points[:, None, :]
-        return np.ravel_multi_index(tuple(at), [r * steps + 1 for r in self.res]).astype(np.int32)
+        return np.ravel_multi_index(tuple(at), [r * steps + 1 for r in self.counts]).astype(np.int32)
 
     def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int]:
         """The nodes of cells in the order of a lattice, and how many there are."""
-        return self.lattice(steps), int(np.prod([r * steps + 1 for r in self.res]))
+        return self.lattice(steps), int(np.prod([r * steps + 1 for r in self.counts]))
 
     @cached_property
     def cell_vertices(self) -> np.ndarray:
@@ -130,12 +150,12 @@ class _Grid(Geometry):
     @cached_property
     def vertex_positions(self) -> np.ndarray:
         """The positions of vertices, on the host."""
-        axes = [np.linspace(float(a), float(b), r + 1) for a, b, r in zip(self.bounds_lo, self.bounds_hi, self.res)]
+        axes = [np.linspace(float(a), float(b), r + 1) for a, b, r in zip(self.bounds_lo, self.bounds_hi, self.counts)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the grid."""
-        counts = (1, *self.res)[-3:]
+        counts = (1, *self.counts)[-3:]
         return grid_record(self.dimension, self.scalar)(self.bounds_lo, self.cell_size, *counts)
 
 

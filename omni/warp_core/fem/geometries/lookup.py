@@ -47,7 +47,7 @@ def nan_unless(is_there: bool, coords: Any):
 
 @func
 def make_free_sample(element_index: int, element_coords: vec3):
-    """Return the sample at coordinates of a cell. It is no point of the quadrature, and test fields are NaN there.
+    """Return the sample at coordinates of a cell. It is no point of the quadrature.
 
     >>> import omni.warp_core.fem as fem
     >>> @fem.integrand

@@ -17,13 +17,14 @@ from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ..index_types import NULL_ELEMENT_INDEX
 from .cell_geometry import Geometry
+from .kernel_arguments import PartArguments
 
 __all__ = [
     *("CellBasedGeometryPartition", "ExplicitGeometryPartition", "GeometryPartition", "LinearGeometryPartition"),
 ]
 
 
-class GeometryPartition:
+class GeometryPartition(PartArguments):
     """A part of a geometry. This class is all of it; others derive from it.
 
     Args:
@@ -79,7 +80,13 @@ class GeometryPartition:
         return _numbers(has_one & ~sides.is_boundary)
 
     @cached_property
-    def cell_places(self) -> array:
+    def kernel_cells(self) -> array:  # type: ignore[override]
+        """Its cells, as kernels read them; empty for all of them."""
+        found = np.empty(0, dtype=np.int32) if self.cells is None else self.cells
+        return array(found, dtype=int32, device=self.geometry.device)
+
+    @cached_property
+    def cell_places(self) -> array:  # type: ignore[override]
         """Where each cell of the geometry is among those of the part, as kernels read it; empty for all cells."""
         found = np.empty(0, dtype=np.int32)
         if self.cells is not None:

@@ -119,13 +119,34 @@ def make_shape(
     if basis is ElementBasis.SERENDIPITY:
         return _serendipity(cell, degree, key)
     if cell.is_simplex or basis is ElementBasis.NONCONFORMING_POLYNOMIAL:
-        nodes = np.array(total) / degree
-        if not cell.is_simplex:  # off the sides, as no cell shares these nodes
-            nodes = (nodes * degree + 0.5) / (degree + 1.0)
+        nodes = np.array(total) / degree if cell.is_simplex else _inscribed(cell.dimension, degree)
         return Shape(cell, degree, nodes, np.array(total), key)
     line = points_1d(degree + 1, family or Polynomial.LOBATTO_GAUSS_LEGENDRE)
     grid = np.array(list(itertools.product(range(degree + 1), repeat=cell.dimension)))
     return Shape(cell, degree, line[grid], grid, key)
+
+
+def _inscribed(dimension: int, degree: int) -> np.ndarray:
+    """The points of a lattice in the regular triangle or tetrahedron with vertices on the circle or sphere inside of a
+    square or cube: the vertices, then those on edges, then others.
+    """
+    root = np.sqrt(3.0)
+    corners = np.array([(-root, -1.0, 0.0), (root, -1.0, 0.0), (0.0, 2.0, 0.0)])
+    if dimension == 2:
+        corners = 0.5 + corners[:, :2] / 4.0
+    else:
+        base = np.sqrt(2.0) / 3.0 * corners - (0.0, 0.0, 1.0 / 3.0)
+        corners = 0.5 + np.vstack([base, [(0.0, 0.0, 1.0)]]) / 2.0
+    lattice = [e for e in itertools.product(range(degree + 1), repeat=dimension + 1) if sum(e) == degree]
+
+    def rank(weights: tuple[int, ...]) -> tuple:
+        on = tuple(i for i, w in enumerate(weights) if w)
+        return len(on), _EDGES.index(on) if len(on) == 2 else 0, [-w for w in weights]
+
+    return np.array(sorted(lattice, key=rank)) @ corners / degree
+
+
+_EDGES = [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)]
 
 
 def side_shape(shape: Shape) -> Shape:

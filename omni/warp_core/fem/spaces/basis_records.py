@@ -5,15 +5,18 @@ have one of either, whose integrals add up, as forms are linear in test and tria
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type,attr-defined"
+# mypy: disable-error-code="valid-type,attr-defined,no-redef,assignment"
 
+import math
 from functools import cache
 from typing import Any
 
 from ... import outer, transpose
+from ...arrays.array import array
 from ...lang.kernel import Function, func
 from ...lang.types import Mat, Scalar, Vec
 from ...lang.values.scalars import int32
+from ...lang.values.struct_operators import StructOperator
 from ...lang.values.type_registry import python_type
 from ..kernel_records import (
     SAMPLE,
@@ -22,7 +25,6 @@ from ..kernel_records import (
     moved_to,
     node_place,
     on_side,
-    one_at_points,
     record,
     scalar_class,
     shape_gradient,
@@ -30,25 +32,67 @@ from ..kernel_records import (
     vector_type,
 )
 from .dof_mappers import DofMapper
-from .field_records import Parts, Values, operators, shapes
+from .field_records import Parts, Values, count_of_nodes, operators, shapes
+
+_NAN = math.nan
 
 
 @func
 def value_of(u: Any, s: SAMPLE):
-    """The value of a test or trial field at the sample that it was made for, NaN at samples that an integrand makes."""
-    return u.value * one_at_points(s)
+    """The value of a test or trial field at the sample that it was made for."""
+    return u.value
 
 
 @func
 def gradient_of(u: Any, s: SAMPLE):
-    """The gradient of a test or trial field at the sample that it was made for, NaN at others."""
-    return u.gradient * one_at_points(s)
+    """The gradient of a test or trial field at the sample that it was made for."""
+    return u.gradient
+
+
+@func
+def one_in_cell(u: Any, s: Any):
+    """1 for samples in the cell of a test or trial field, NaN in others."""
+    found = type(s.qp_weight)(1.0)
+    if s.cell != u.cell:
+        found = type(s.qp_weight)(_NAN)
+    return found
+
+
+@func
+def value_anywhere(u: Any, s: SAMPLE):
+    """The value of a test or trial field at a sample in its cell, NaN in other cells."""
+    found = u.value
+    if s.row < 0:
+        found = unit_value(u, shape_value(u.shape, s.place, u.index) * one_in_cell(u, s))
+    return found
+
+
+@func
+def gradient_anywhere(u: Any, s: SAMPLE):
+    """The gradient of a test or trial field at a sample in its cell, NaN in other cells."""
+    found = u.gradient
+    if s.row < 0:
+        slope = transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.place, u.index)
+        found = unit_gradient(u, slope * one_in_cell(u, s))
+    return found
 
 
 @func
 def at_own_node(u: Any, s: SAMPLE):
     """The sample moved to the node of a test or trial field."""
-    return moved_to(s, u.node)
+    return moved_to(s, node_place(u.shape, u.index))
+
+
+@func
+def node_of_basis(u: Any, s: SAMPLE):
+    """The number of the node of a test or trial field, in the space."""
+    return u.nodes[u.index, s.cell]
+
+
+@func
+def node_of_basis(u: Any, s: SAMPLE, i: int):  # noqa: F811 - an overload
+    """The number of a node of the cell, in the space."""
+    return u.nodes[i, s.cell]
 
 
 @func
@@ -75,79 +119,135 @@ def outer_gradient(u: Any, s: SAMPLE):
     return u.outer * on_side(s, u.function.gradient)
 
 
+unit_value = StructOperator("unit_value")  # (test or trial field, x) -> a value with x in its component
+unit_gradient = StructOperator("unit_gradient")  # (test or trial field, slope) -> a gradient with it in its component
+
 _IN_CELLS = Parts(value_of, gradient_of, value_of, gradient_of)
+_ANYWHERE = Parts(value_anywhere, gradient_anywhere, value_anywhere, gradient_anywhere)
 _ON_SIDES = Parts(inner_value, inner_gradient, outer_value, outer_gradient)
+_OF_NODES = {"node_index": node_of_basis, "node_count": count_of_nodes}
+
+
+def unit_of(values: Values) -> Function:
+    """The function that makes a value with a number in one component, and zeros in others."""
+    t, mapper = values.type, values.mapper
+    kind, columns = python_type(t), t.cols if isinstance(t, Mat) else 1
+    if mapper:
+        return _mapped_unit_of(mapper)
+
+    @func
+    def of_numbers(component: int, x: Any):
+        return kind(x)
+
+    @func
+    def of_vectors(component: int, x: Any):
+        value = kind()
+        value[component] = x
+        return value
+
+    @func
+    def of_matrices(component: int, x: Any):
+        value, row = kind(), component // columns
+        value[row, component - row * columns] = x
+        return value
+
+    return of_vectors if isinstance(t, Vec) else of_matrices if isinstance(t, Mat) else of_numbers
+
+
+def _mapped_unit_of(mapper: DofMapper) -> Function:
+    to_value, kind = mapper.dof_to_value, mapper.dof_dtype
+
+    @func
+    def of_many(component: int, x: Any):
+        dof = kind()
+        dof[component] = x
+        return to_value(dof)
+
+    @func
+    def of_one(component: int, x: Any):
+        return to_value(x)
+
+    return of_one if mapper.DOF_SIZE == 1 else of_many
+
+
+def _gradient_of(values: Values) -> Function:
+    """The function that makes a gradient with a slope in one component, and zeros in others."""
+    kind = python_type(values.type)
+
+    @func
+    def of_numbers(component: int, slope: Any):
+        return slope
+
+    @func
+    def of_vectors(component: int, slope: Any):
+        unit = kind()
+        unit[component] = unit.dtype(1.0)
+        return outer(unit, slope)
+
+    return of_vectors if isinstance(values.type, Vec) else of_numbers
 
 
 @cache
-def basis_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, place: Any) -> Any:
-    """A test or trial field at one sample: 1 in one component of one node. `place` is the type of places in cells."""
-    t = values.type
-    fields = {"node": place, "value": python_type(t), "degree": int32}
+def basis_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+    """A test or trial field at one sample: 1 in one component of one node. One of a free sample has the shape
+    functions, and the geometry, whose record is of the class `geometry`.
+    """
+    t, number = values.type, {"index": int32, "nodes": array(dtype=int32, ndim=2)}
+    fields = number | {"value": python_type(t), "degree": int32}
     if values.have_gradients:
         n = t.count if isinstance(t, Vec) else 0
         fields["gradient"] = matrix_type(n, dimension, scalar) if n else vector_type(dimension, scalar)
-    supplies, refuses = operators(values, dimension, _IN_CELLS)
-    return record(
-        f"Basis_{values.word}_{cell_dimension}in{dimension}", fields, supplies | {"at_node": at_own_node}, refuses
-    )
+    parts, own, name = _IN_CELLS, _OF_NODES, f"Basis_{values.word}_{cell_dimension}in{dimension}"
+    if geometry is not None:
+        fields |= {"cell": int32, "component": int32} | shapes(scalar, cell_dimension, geometry)
+        parts, own = _ANYWHERE, own | {"at_node": at_own_node} | _units(values)
+    supplies, refuses = operators(values, dimension, parts)
+    return record(name, fields, supplies | own, refuses)
+
+
+def _units(values: Values) -> dict[str, Function]:
+    """What test and trial fields need at samples that an integrand makes."""
+    unit, gradient = unit_of(values), _gradient_of(values)
+
+    @func
+    def value(u: Any, x: Any):
+        return unit(u.component, x)
+
+    @func
+    def slope(u: Any, x: Any):
+        return gradient(u.component, x)
+
+    return {"unit_value": value, "unit_gradient": slope}
 
 
 @cache
 def trace_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
     """A test or trial field at one sample of a side. `inner` and `outer` are 1 in cells where it is not zero."""
-    number, function = scalar_class(scalar), basis_record(values, scalar, cell_dimension, dimension, int32)
+    number, function = scalar_class(scalar), basis_record(values, scalar, cell_dimension, dimension, None)
     fields = {"function": function, "inner": number, "outer": number, "degree": int32}
     return record(
         f"Trace_{values.word}_{cell_dimension}in{dimension}", fields, *operators(values, dimension, _ON_SIDES)
     )
 
 
-def _function_at(values: Values, basis: Any, scalar: Scalar) -> Function:
-    """The function that makes a test or trial field of a space in a cell: for a place, and the inverse derivative
+def _function_at(values: Values, basis: Any, is_free: bool) -> Function:
+    """The function that makes a test or trial field of a space in a cell: for a sample, and the inverse derivative
     there.
     """
-    if values.mapper:
-        return _mapped_function_at(values.mapper, basis)
-    t, number = values.type, scalar_class(scalar)
-    kind, columns = python_type(t), t.cols if isinstance(t, Mat) else 1
+    unit, gradient_of_unit, has_gradient = unit_of(values), _gradient_of(values), values.have_gradients
 
     @func
-    def of_numbers(space: Any, place: Any, inverse: Any, node: int, component: int):
-        gradient = transpose(inverse) * shape_gradient(space.shape, place, node)
-        return basis(node_place(space.shape, node), shape_value(space.shape, place, node), space.degree, gradient)
+    def function_at(space: Any, cell: int, place: Any, inverse: Any, node: int, component: int):
+        value = unit(component, shape_value(space.shape, place, node))
+        parts = (node, space.nodes, value, space.degree)
+        if has_gradient:
+            slope = transpose(inverse) * shape_gradient(space.shape, place, node)
+            parts = (*parts, gradient_of_unit(component, slope))
+        if is_free:
+            parts = (*parts, cell, component, space.shape, space.geometry)
+        return basis(*parts)
 
-    @func
-    def of_vectors(space: Any, place: Any, inverse: Any, node: int, component: int):
-        value, unit = kind(), kind()
-        value[component] = shape_value(space.shape, place, node)
-        unit[component] = number(1.0)
-        gradient = outer(unit, transpose(inverse) * shape_gradient(space.shape, place, node))
-        return basis(node_place(space.shape, node), value, space.degree, gradient)
-
-    @func
-    def of_matrices(space: Any, place: Any, inverse: Any, node: int, component: int):
-        value, row = kind(), component // columns
-        value[row, component - row * columns] = shape_value(space.shape, place, node)
-        return basis(node_place(space.shape, node), value, space.degree)
-
-    return of_vectors if isinstance(t, Vec) else of_matrices if isinstance(t, Mat) else of_numbers
-
-
-def _mapped_function_at(mapper: DofMapper, basis: Any) -> Function:
-    to_value, kind = mapper.dof_to_value, mapper.dof_dtype
-
-    @func
-    def of_many(space: Any, place: Any, inverse: Any, node: int, component: int):
-        dof = kind()
-        dof[component] = shape_value(space.shape, place, node)
-        return basis(node_place(space.shape, node), to_value(dof), space.degree)
-
-    @func
-    def of_one(space: Any, place: Any, inverse: Any, node: int, component: int):
-        return basis(node_place(space.shape, node), to_value(shape_value(space.shape, place, node)), space.degree)
-
-    return of_one if mapper.DOF_SIZE == 1 else of_many
+    return function_at
 
 
 @cache
@@ -155,15 +255,19 @@ def space_record(values: Values, scalar: Scalar, cell_dimension: int, dimension:
     """What kernels need of a space of values of a kind to make test and trial fields in cells, anywhere with a
     geometry.
     """
-    place = int32 if geometry is None else vector_type(3, scalar)
-    function_at = _function_at(values, basis_record(values, scalar, cell_dimension, dimension, place), scalar)
+    made = basis_record(values, scalar, cell_dimension, dimension, geometry)
+    function_at = _function_at(values, made, geometry is not None)
 
     @func
     def basis(space: Any, s: Any, node: int, component: int):
-        return function_at(space, s.place, inverse_of(s, space), node, component)
+        return function_at(space, s.cell, s.place, inverse_of(s, space), node, component)
 
     name = f"Space_{values.word}_{cell_dimension}in{dimension}"
-    return record(name, shapes(scalar, cell_dimension, geometry), {"basis": basis})
+    return record(name, _of_spaces(scalar, cell_dimension, geometry), {"basis": basis})
+
+
+def _of_spaces(scalar: Scalar, cell_dimension: int, geometry: Any) -> dict[str, Any]:
+    return {"nodes": array(dtype=int32, ndim=2)} | shapes(scalar, cell_dimension, geometry)
 
 
 @cache
@@ -172,17 +276,18 @@ def trace_space_record(values: Values, scalar: Scalar, cell_dimension: int, dime
     follow those of the first one.
     """
     made = trace_record(values, scalar, cell_dimension, dimension)
-    function_at = _function_at(values, basis_record(values, scalar, cell_dimension, dimension, int32), scalar)
+    function_at = _function_at(values, basis_record(values, scalar, cell_dimension, dimension, None), False)
     number = scalar_class(scalar)
 
     @func
     def basis(space: Any, s: Any, node: int, component: int):
         count = space.shape.values.shape[1]
-        place, inverse, at, is_inner = s.place, s.inverse, node, node < count
+        cell, place, inverse, at, is_inner = s.cell, s.place, s.inverse, node, node < count
         if not is_inner:
-            place, inverse, at = s.other.place, s.other.inverse, node - count
+            cell, place, inverse, at = s.other.cell, s.other.place, s.other.inverse, node - count
         is_outer = is_inner == (s.cell == s.other.cell)
-        return made(function_at(space, place, inverse, at, component), number(is_inner), number(is_outer), space.degree)
+        function = function_at(space, cell, place, inverse, at, component)
+        return made(function, number(is_inner), number(is_outer), space.degree)
 
     name = f"TraceSpace_{values.word}_{cell_dimension}in{dimension}"
-    return record(name, shapes(scalar, cell_dimension, geometry), {"basis": basis})
+    return record(name, _of_spaces(scalar, cell_dimension, geometry), {"basis": basis})

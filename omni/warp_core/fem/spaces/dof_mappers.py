@@ -14,9 +14,9 @@ import numpy as np
 
 from ... import ddot
 from ...lang.kernel import Function, func
-from ...lang.types import Mat
+from ...lang.types import F32, Mat
 from ...lang.values.type_registry import wc_type
-from ..kernel_records import scalar_class, vector_type
+from ..kernel_records import matrix_type, scalar_class, vector_type
 
 __all__ = ["DofMapper", "SkewSymmetricTensorMapper", "SymmetricTensorMapper"]
 
@@ -152,6 +152,14 @@ class SymmetricTensorMapper(_TensorMapper):
         self.mapping = mapping
         matrices = _EACH_ELEMENT if mapping is self.Mapping.VOIGT else _TRACE_AND_REST
         super().__init__(dtype, matrices, mapping.name)
+
+
+# Functions of kernels, for matrices of float32: `SymmetricTensorMapper.value_to_dof_3d(stress)` and the like.
+for _name, _mapping in (("", SymmetricTensorMapper.Mapping.DB16), ("_voigt", SymmetricTensorMapper.Mapping.VOIGT)):
+    for _n in (2, 3):
+        _mapper = SymmetricTensorMapper(matrix_type(_n, _n, F32), _mapping)
+        setattr(SymmetricTensorMapper, f"dof_to_value_{_n}d{_name}", _mapper.dof_to_value)
+        setattr(SymmetricTensorMapper, f"value_to_dof_{_n}d{_name}", _mapper.value_to_dof)
 
 
 class SkewSymmetricTensorMapper(_TensorMapper):

@@ -5,7 +5,7 @@ carries. Start with `field_record`; basis_records.py has test and trial fields.
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type,attr-defined"
+# mypy: disable-error-code="valid-type,attr-defined,no-redef"
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -63,6 +63,12 @@ def value_of(u: Any, s: SAMPLE):
     for i in range(u.nodes.shape[0]):
         found += shape_value(u.shape, s.place, i) * dof_at(u, i, s.cell)
     return found
+
+
+@func
+def value_of(u: Any, s: SAMPLE, node: int):  # noqa: F811 - an overload
+    """The part of the value that comes from one node of the cell."""
+    return shape_value(u.shape, s.place, node) * dof_at(u, node, s.cell)
 
 
 @func
@@ -340,6 +346,10 @@ def _mapped_value(mapper: DofMapper) -> Function:
     @func
     def mapped_value_of(u: Any, s: SAMPLE):
         return to_value(value_of(u, s))
+
+    @func
+    def mapped_value_of(u: Any, s: SAMPLE, node: int):  # noqa: F811 - an overload
+        return to_value(value_of(u, s, node))
 
     return mapped_value_of
 

@@ -63,9 +63,14 @@ class UniformField(GeometryField):
     def __init__(self, domain: GeometryDomain, value: Any):
         if not isinstance(domain, GeometryDomain):
             raise TypeError(f"UniformField: domain: expected a domain, got {type(domain).__name__}")
-        self.domain, self.geometry = domain, domain.geometry
+        self.domain = domain
         self.dtype = self.geometry.scalar_type if isinstance(value, (int, float)) else type(value)
         self.value = value
+
+    @property
+    def geometry(self) -> Any:
+        """The geometry of the domain."""
+        return self.domain.geometry
 
     @property
     def value(self) -> Any:
@@ -140,6 +145,10 @@ class DiscreteField(SpaceField, GeometryField):
     """
 
     def __init__(self, space: FunctionSpace, space_partition: SpacePartition | None = None):
+        self.rebind(space, space_partition)
+
+    def rebind(self, space: FunctionSpace, space_partition: SpacePartition | None = None) -> None:
+        """Make the field one of another space, zero everywhere. Arguments are those of the class."""
         _check_part(space, space_partition)
         self.space, self._part = space, space_partition
         self._dofs = zeros(self.node_count(), dtype=space.dof_dtype, device=space.geometry.device)
@@ -196,15 +205,28 @@ class BasisField(SpaceField):
         _check_part(space, part)
         self.space, self.domain, self._part = space, domain, part
 
+    @property
+    def space_restriction(self) -> SpaceRestriction:
+        """Its nodes in the elements of its domain."""
+        return SpaceRestriction(self.space_partition, self.domain)
+
 
 class TestField(BasisField):
     """A test field: an integral with it is an array with a number for each node and component."""
 
     __test__ = False  # not a class of tests
 
+    def rebind(self, space: FunctionSpace, space_restriction: SpaceRestriction) -> None:
+        """Make it a field of another space."""
+        self.__init__(space, space_restriction, None, None)  # type: ignore[misc]
+
 
 class TrialField(BasisField):
     """A trial field: an integral with it and with a test field is a matrix."""
+
+    def rebind(self, space: FunctionSpace, space_partition: SpacePartition, domain: GeometryDomain) -> None:
+        """Make it a field of another space."""
+        self.__init__(space, None, space_partition, domain)  # type: ignore[misc]
 
 
 class FieldRestriction:

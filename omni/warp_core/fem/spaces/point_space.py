@@ -7,19 +7,24 @@ each point. Start with `PointBasisSpace`.
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined"
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from ...arrays.array import array
-from ...lang.kernel import func
-from ...lang.types import Mat, Type, Vec
+from ...arrays.factories import empty
+from ...lang.kernel import Function, func
+from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
 from ..domains.point_quadratures import PointQuadrature
-from ..kernel_records import SAMPLE, one_at_points, record
-from .field_records import Values, type_word
+from ..geometries.partitions import GeometryPartition
+from ..index_types import NULL_NODE_INDEX
+from ..kernel_records import SAMPLE, one_at_points, record, row_at, scalar_class
+from .basis_records import unit_of
+from .dof_mappers import DofMapper
+from .field_records import Values
 from .spaces import BasisSpace
 
 __all__ = ["PointBasisSpace"]
@@ -29,9 +34,23 @@ _REFUSES = dict.fromkeys(("grad", "div", "D", "curl"), _NO_GRADIENT)
 
 
 @func
+def dof_at_point(u: Any, s: SAMPLE):
+    """What the node of a point has; zero where the field has no node."""
+    node = s.qp_index
+    if u.by_order:
+        node = row_at(s)
+    if u.places.shape[0] > 0:
+        node = u.places[node]
+    found = u.dofs.dtype(0.0)
+    if node != NULL_NODE_INDEX:
+        found = u.dofs[node]
+    return found
+
+
+@func
 def value_at_point(u: Any, s: SAMPLE):
     """The value of a field at a point of its quadrature, NaN at samples that an integrand makes."""
-    return u.dofs[s.qp_index] * one_at_points(s)
+    return dof_at_point(u, s) * one_at_points(s)
 
 
 @func
@@ -41,36 +60,37 @@ def value_of_node(u: Any, s: SAMPLE):
 
 
 @cache
-def point_field_record(t: Type) -> Any:
-    """What kernels need of a field: its values."""
-    fields = {"dofs": array(dtype=python_type(t))}
-    return record(f"PointField_{type_word(t.key)}", fields, {CALL: value_at_point}, _REFUSES)
+def point_field_record(values: Values) -> Any:
+    """What kernels need of a field: its values, where a part of a geometry has them, and whether nodes are in the order
+    of elements.
+    """
+    fields = {"dofs": array(dtype=values.dof_dtype), "places": array(dtype=int), "by_order": bool}
+    value = _mapped_value(values.mapper) if values.mapper else value_at_point
+    return record(f"PointField_{values.word}", fields, {CALL: value}, _REFUSES)
+
+
+def _mapped_value(mapper: DofMapper) -> Function:
+    to_value = mapper.dof_to_value
+
+    @func
+    def mapped_value_at_point(u: Any, s: SAMPLE):
+        return to_value(dof_at_point(u, s)) * one_at_points(s)
+
+    return mapped_value_at_point
 
 
 @cache
-def point_space_record(t: Type) -> Any:
+def point_space_record(values: Values) -> Any:
     """What kernels need of a space to make test and trial fields."""
-    kind, columns = python_type(t), t.cols if isinstance(t, Mat) else 1
-    basis = record(f"PointBasis_{type_word(t.key)}", {"value": kind}, {CALL: value_of_node}, _REFUSES)
+    basis = record(f"PointBasis_{values.word}", {"value": python_type(values.type)}, {CALL: value_of_node}, _REFUSES)
+    scalar: Any = getattr(values.type, "scalar", values.type)
+    unit, one = unit_of(values), scalar_class(scalar)(1.0)
 
     @func
-    def of_numbers(space: Any, s: Any, node: int, component: int):
-        return basis(kind(1.0))
+    def supplied(space: Any, s: Any, node: int, component: int):
+        return basis(unit(component, one))
 
-    @func
-    def of_vectors(space: Any, s: Any, node: int, component: int):
-        value = kind()
-        value[component] = value.dtype(1.0)
-        return basis(value)
-
-    @func
-    def of_matrices(space: Any, s: Any, node: int, component: int):
-        value = kind()
-        value[component // columns, component - component // columns * columns] = value.dtype(1.0)
-        return basis(value)
-
-    supplied = of_vectors if isinstance(t, Vec) else of_matrices if isinstance(t, Mat) else of_numbers
-    return record(f"PointSpace_{type_word(t.key)}", {"nodes_of_element": int}, {"basis": supplied})
+    return record(f"PointSpace_{values.word}", {"nodes_of_element": int}, {"basis": supplied})
 
 
 class PointBasisSpace(BasisSpace):
@@ -82,8 +102,9 @@ class PointBasisSpace(BasisSpace):
         kernel_grad_func: None, likewise.
         kernel_values: None, likewise.
         distance_space: Without effect.
-        max_nodes_per_element: Without effect.
-        use_evaluation_point_index: False; the nodes have the numbers of the points.
+        max_nodes_per_element: How many points of a cell have a node; all of them if negative.
+        use_evaluation_point_index: Whether nodes are numbered in the order of cells, `pic.cell_particle_indices`, each
+            point with a node of its own. Otherwise the nodes have the numbers of the particles.
 
     >>> import omni.warp_core.fem as fem
     >>> at = wp.array([(0.25, 0.5), (0.5, 0.5)], dtype=wp.vec2)
@@ -106,10 +127,10 @@ class PointBasisSpace(BasisSpace):
         if not isinstance(quadrature, PointQuadrature):
             got = type(quadrature).__name__
             raise TypeError(f"PointBasisSpace: expected a PicQuadrature or an ExplicitQuadrature, got {got}")
-        if kernel_func is not None or use_evaluation_point_index:
-            what = "kernel_func" if kernel_func is not None else "use_evaluation_point_index"
-            raise NotImplementedError(f"PointBasisSpace: wp.fem has no {what} yet; leave it out")
+        if kernel_func is not None:
+            raise NotImplementedError("PointBasisSpace: wp.fem has no kernel_func yet; leave it out")
         self.geometry, self.quadrature, self.discontinuous = quadrature.domain.geometry, quadrature, True
+        self._limit, self._by_order = max_nodes_per_element, use_evaluation_point_index
 
     @property
     def degree(self) -> int:
@@ -121,30 +142,50 @@ class PointBasisSpace(BasisSpace):
         """Number of nodes of a point."""
         return 1
 
+    @property
+    def MAX_NODES_PER_ELEMENT(self) -> int:
+        """The largest number of nodes of a cell."""
+        return self.quadrature.max_points_per_element() if self._limit < 0 else self._limit
+
     def node_count(self) -> int:
-        """Number of points."""
-        return self.quadrature.total_point_count()
+        """Number of nodes: of points or of particles."""
+        points = self.quadrature
+        return points.cells.size if self._by_order else points.total_point_count()
+
+    @cached_property
+    def _nodes(self) -> np.ndarray:
+        """The node of each point in the order of elements: NULL_NODE_INDEX for those beyond the limit of their cell."""
+        points, count = self.quadrature, self.quadrature.inner_count
+        found = np.arange(count) if self._by_order else points.point_numbers()
+        within = np.arange(count) - np.repeat(points.places[0].numpy()[:-1], points.counts)
+        return np.where((self._limit < 0) | (within < self._limit), found, NULL_NODE_INDEX).astype(np.int32)
 
     def element_nodes(self, domain: Any) -> np.ndarray:
         """The node of each point."""
-        return self.quadrature.by_points.numbers[:, None]
+        return self._nodes[:, None]
+
+    def part_nodes(self, part: GeometryPartition, with_halo: bool) -> list[np.ndarray]:
+        """The nodes that a part needs, in groups: its own. The rest is empty."""
+        points, nodes = self.quadrature, self._nodes
+        if part.has_cell is not None:
+            nodes = nodes[part.has_cell[points.by_points.domain.element_indices]]
+        return [np.unique(nodes[nodes != NULL_NODE_INDEX]), *[np.empty(0, dtype=np.int64)] * 3]
 
     def space_record(self, values: Values, points: Any, is_sides: bool) -> Any:
         """What kernels need to make test and trial fields of values of a kind."""
-        return point_space_record(_of_points(values))(1)
+        return point_space_record(values)(1)
 
     def field_record(self, values: Values, dofs: array, points: Any, part: Any) -> Any:
         """What kernels need of a field of values of a kind."""
-        return point_field_record(_of_points(values))(dofs)
+        places = empty(0, dtype=int32, device=dofs.device) if part is None else part.node_places
+        return point_field_record(values)(dofs, places, self._by_order)
 
     def node_positions(self) -> np.ndarray:
         """The positions of points, on the host."""
-        g, cells = self.geometry, self.quadrature.cell_indices.numpy()
-        weights = g.cell.vertex_weights(self.quadrature.point_coords.numpy()[:, : g.cell_dimension])
-        return np.einsum("pv,pvd->pd", weights, g.vertex_positions[g.cell_vertices[cells]])
-
-
-def _of_points(values: Values) -> Type:
-    if values.mapper is not None:
-        raise ValueError("PointBasisSpace: points have values themselves; leave dof_mapper out")
-    return values.type
+        g, points = self.geometry, self.quadrature
+        at = points.by_points.numbers
+        cells, coords = points.cells.numpy()[at], points.point_coords.numpy()[at, : g.cell_dimension]
+        found, nodes = np.full((self.node_count(), g.dimension), np.nan), self._nodes
+        places = np.einsum("pv,pvd->pd", g.cell.vertex_weights(coords), g.vertex_positions[g.cell_vertices[cells]])
+        found[nodes[nodes != NULL_NODE_INDEX]] = places[nodes != NULL_NODE_INDEX]
+        return found

@@ -10,6 +10,7 @@ import numpy as np
 from ...arrays.array import array
 from ...lang.values.scalars import int32
 from ..domains.domains import Cells, GeometryDomain
+from ..geometries.kernel_arguments import PART_NODES, place_of_node
 from ..geometries.partitions import GeometryPartition
 from ..index_types import NULL_NODE_INDEX
 
@@ -27,6 +28,9 @@ class SpacePartition:
         space_topology: The shape functions and nodes of the space.
     """
 
+    PartitionArg = PART_NODES
+    partition_node_index = place_of_node
+
     def __init__(self, space_topology: BasisSpace, geo_partition: GeometryPartition, with_halo: bool = True):
         self.space_topology, self.geo_partition = space_topology, geo_partition
         self.geometry, self._with_halo = space_topology.geometry, with_halo
@@ -36,19 +40,7 @@ class SpacePartition:
         """Its nodes in the space: inside, at the frontier, then those that other parts have, of cells beyond sides of
         its own, then of others.
         """
-        table, part, sides = self.space_topology.cell_nodes, self.geo_partition, self.geometry.sides
-        if part.has_cell is None:
-            return [np.arange(self.space_topology.node_count()), *[np.empty(0, dtype=np.int64)] * 3]
-        first, other = (cells[part.frontier_sides] for cells in (sides.cells, sides.others))
-        is_own = part.has_cell[first]
-        near, beyond_own = np.where(is_own, first, other), other[is_own]
-        owned = np.unique(table[part.has_cell])
-        if not self._with_halo:
-            return [owned, *[np.empty(0, dtype=np.int64)] * 3]
-        at_frontier = np.unique(table[near])
-        halo = np.setdiff1d(table[beyond_own], owned)
-        rest = np.setdiff1d(table[first[~is_own]], np.union1d(owned, halo))
-        return [np.setdiff1d(owned, at_frontier), at_frontier, halo, rest]
+        return self.space_topology.part_nodes(self.geo_partition, self._with_halo)
 
     def node_count(self) -> int:
         """Number of nodes."""
@@ -74,6 +66,15 @@ class SpacePartition:
         """The number of each node of the space, as kernels read it: NULL_NODE_INDEX for those that it lacks."""
         return array(self._places, dtype=int32, device=self.geometry.device)
 
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    def partition_arg_value(self, device: Any = None) -> Any:
+        """Return the argument of kernels of programs that annotate it with `PartitionArg`."""
+        return PART_NODES(self.node_places)
+
     @cached_property
     def cell_nodes(self) -> np.ndarray:
         """The nodes of each cell: NULL_NODE_INDEX for those that it lacks."""
@@ -81,7 +82,8 @@ class SpacePartition:
 
     def element_nodes(self, domain: Any) -> np.ndarray:
         """The nodes of each element of a domain: elements x nodes."""
-        return domain.element_nodes(self.cell_nodes)
+        nodes = self.space_topology.element_nodes(domain)
+        return np.append(self._places, NULL_NODE_INDEX)[np.minimum(nodes, len(self._places))].astype(np.int32)
 
     def space_node_indices(self) -> array:
         """The number of each of its nodes in the space."""
@@ -103,7 +105,7 @@ class SpaceRestriction:
 
     @cached_property
     def _nodes(self) -> tuple[np.ndarray, int]:
-        found = self.domain.element_nodes(self.space_partition.cell_nodes)
+        found = self.space_partition.element_nodes(self.domain)
         found = found[found != NULL_NODE_INDEX]
         return np.unique(found), found.size
 

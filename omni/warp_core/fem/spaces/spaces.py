@@ -13,6 +13,7 @@ from ...lang.values.scalars import int32
 from ...lang.values.type_registry import python_type, wc_type
 from ..domains.domains import GeometryDomain
 from ..geometries.cell_geometry import Geometry
+from ..geometries.partitions import GeometryPartition
 from ..geometries.shape_functions import ElementBasis, Shape, make_shape
 from ..geometries.shape_records import shape_record
 from ..polynomial import Polynomial
@@ -88,12 +89,40 @@ class BasisSpace:
         """The nodes of each element of a domain: elements x nodes."""
         return domain.element_nodes(self.cell_nodes)
 
+    @property
+    def MAX_NODES_PER_ELEMENT(self) -> int:
+        """The largest number of nodes of a cell."""
+        return self.nodes_per_element
+
+    @property
+    def topology(self) -> BasisSpace:
+        """Which nodes cells have."""
+        return self
+
+    def part_nodes(self, part: GeometryPartition, with_halo: bool) -> list[np.ndarray]:
+        """The nodes that a part needs, in groups: inside, at the frontier, then those that other parts have, of cells
+        beyond sides of its own, then of others.
+        """
+        table, sides = self.cell_nodes, self.geometry.sides
+        if part.has_cell is None:
+            return [np.arange(self.node_count()), *[np.empty(0, dtype=np.int64)] * 3]
+        owned = np.unique(table[part.has_cell])
+        if not with_halo:
+            return [owned, *[np.empty(0, dtype=np.int64)] * 3]
+        first, other = (cells[part.frontier_sides] for cells in (sides.cells, sides.others))
+        is_own = part.has_cell[first]
+        near, beyond_own = np.where(is_own, first, other), other[is_own]
+        at_frontier = np.unique(table[near])
+        halo = np.setdiff1d(table[beyond_own], owned)
+        rest = np.setdiff1d(table[first[~is_own]], np.union1d(owned, halo))
+        return [np.setdiff1d(owned, at_frontier), at_frontier, halo, rest]
+
     def space_record(self, values: Values, points: np.ndarray | None, is_sides: bool) -> Any:
         """What kernels need to make test and trial fields of values of a kind at points of cells or of sides, or
         anywhere in cells.
         """
         factory = trace_space_record if is_sides and points is not None else space_record
-        return self._made(factory, values, points)
+        return self._made(factory, values, points, self.node_table)
 
     def field_record(self, values: Values, dofs: array, points: np.ndarray | None, part: SpacePartition | None) -> Any:
         """What kernels need of a field of values of a kind at points of cells, or anywhere. Nodes may be of a part."""
