@@ -125,9 +125,9 @@ class Geometry:
         numbers[inner] = which.ravel()
         return ways, numbers
 
-    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int] | None:
-        """The nodes of cells in the order of a lattice with so many steps in a cell, and how many there are; None for
-        geometries without lattices.
+    def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int] | None:
+        """The nodes of cells in the order of a lattice with so many steps in a cell, and how many there are. Nodes of a
+        cell are so many steps wide, those of the cell alone if left out. None for geometries without lattices.
         """
         return None
 

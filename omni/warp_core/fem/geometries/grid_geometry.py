@@ -127,19 +127,23 @@ class _Grid(Geometry):
         """Number of vertices."""
         return int(np.prod([r + 1 for r in self.counts]))
 
-    def lattice(self, steps: int) -> np.ndarray:
+    def lattice(self, steps: int, width: int = 0) -> np.ndarray:
         """The numbers of the points of a lattice with so many steps in a cell: cells x points of a cell, both with the
-        last axis first.
+        last axis first. Points of a cell are so many steps wide, more than a cell if they also belong to others.
         """
+        width = width or steps
         n = self.dimension
         cells = np.indices(self.counts).reshape(n, -1)
-        points = np.array(list(itertools.product(range(steps + 1), repeat=n))).T
+        points = np.array(list(itertools.product(range(width + 1), repeat=n))).T
         at = cells[:, :, None] * steps + points[:, None, :]
-        return np.ravel_multi_index(tuple(at), [r * steps + 1 for r in self.counts]).astype(np.int32)
+        return np.ravel_multi_index(tuple(at), self._lattice_shape(steps, width)).astype(np.int32)
 
-    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int]:
+    def _lattice_shape(self, steps: int, width: int) -> list[int]:
+        return [(r - 1) * steps + width + 1 for r in self.counts]
+
+    def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int]:
         """The nodes of cells in the order of a lattice, and how many there are."""
-        return self.lattice(steps), int(np.prod([r * steps + 1 for r in self.counts]))
+        return self.lattice(steps, width), int(np.prod(self._lattice_shape(steps, width or steps)))
 
     @cached_property
     def cell_vertices(self) -> np.ndarray:

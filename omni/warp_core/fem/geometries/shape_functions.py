@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from ..polynomial import Polynomial, points_1d
+from ..polynomial import Polynomial, points_1d, quadrature_1d
 from .reference_cells import Element, ReferenceCell, quadrature, reference_cell
 
 
@@ -29,6 +29,7 @@ class ElementBasis(enum.Enum):
     NEDELEC_FIRST_KIND = 3
     RAVIART_THOMAS = 4
     BSPLINE = 5
+    """Of grids: splines of the degrees 2 and 3 around each vertex, also of vertices one cell beyond the grid."""
 
 
 class Shape:
@@ -71,15 +72,15 @@ class Shape:
             parts.append((factor * (x[:, None, :] ** e[None]).prod(axis=2)) @ self._coefficients)
         return _clean(np.stack(parts, axis=2))
 
-    def coefficients(self) -> np.ndarray:
-        """The coefficients of each function as kernels evaluate it, by Horner's rule: nodes x all powers of all
+    def kernel_coefficients(self, picked: list[int]) -> np.ndarray:
+        """The coefficients of some functions as kernels evaluate it, by Horner's rule: nodes x all powers of all
         coordinates, the highest powers and the last coordinate first. Monomials that a function lacks have zeros.
         """
         n = self.degree + 1
         found = np.zeros((self.count, n**self.cell.dimension))
         places = np.ravel_multi_index(tuple((self.degree - self._exponents).T), [n] * self.cell.dimension)
         found[:, places] = _clean(self._coefficients.T)
-        return found
+        return found[picked]
 
     def nodal_weights(self) -> np.ndarray:
         """The weights of nodes as points of a quadrature: the integral of each function over the cell, divided by the
@@ -91,6 +92,68 @@ class Shape:
         if found.min() < 1e-9:
             found = weights @ values**2
         return found / found.sum()
+
+
+# Degree -> pieces along an axis of a cell -> function -> coefficients, the highest power first. Functions belong to the
+# vertices -1, 0, 1 and 2. Those of degree 2 have another piece from the middle of the cell on.
+_SPLINES = {
+    2: [
+        [(0.5, -0.5, 0.125), (-1.0, 0.0, 0.75), (0.5, 0.5, 0.125), (0.0, 0.0, 0.0)],
+        [(0.0, 0.0, 0.0), (0.5, -1.5, 1.125), (-1.0, 2.0, -0.25), (0.5, -0.5, 0.125)],
+    ],
+    3: [np.array([(-1.0, 3.0, -3.0, 1.0), (3.0, -6.0, 0.0, 4.0), (-3.0, 3.0, 3.0, 1.0), (1.0, 0.0, 0.0, 0.0)]) / 6.0],
+}
+
+
+class SplineShape(Shape):
+    """B-splines around the vertices of a grid, of which a cell has four along each axis.
+
+    Args:
+        cell: The reference cell, a square or cube.
+        degree: 2 or 3.
+        key: What tells it from other shapes.
+    """
+
+    def __init__(self, cell: ReferenceCell, degree: int, key: tuple):
+        if cell.is_simplex or degree not in _SPLINES:
+            raise ValueError(
+                f"{cell.kind} has no B-splines of degree {degree}: squares and cubes have those of 1, 2, 3"
+            )
+        self.cell, self.degree, self.key = cell, degree, key
+        self.pieces = np.array(_SPLINES[degree])
+        self._places = np.array(list(itertools.product(range(4), repeat=cell.dimension)))
+        self.nodes = self._places - 1.0
+
+    def _along(self, x: np.ndarray, order: int) -> np.ndarray:
+        """The derivative of an order of the functions along each axis: points x axes x functions."""
+        powers = np.arange(self.degree, -1, -1)
+        factors = np.where(powers >= order, powers if order else 1, 0)
+        terms = factors * x[..., None] ** np.maximum(powers - order, 0)
+        pieces = np.where(x >= 0.5, len(self.pieces) - 1, 0)
+        return np.einsum("pafk,pak->paf", self.pieces[pieces], terms)
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """The value of each function at each point: points x nodes."""
+        along = self._along(points, 0)
+        return _clean(along[:, np.arange(self.cell.dimension), self._places].prod(axis=2))
+
+    def gradients(self, points: np.ndarray) -> np.ndarray:
+        """The gradient of each function at each point: points x nodes x coordinates."""
+        axes = np.arange(self.cell.dimension)
+        along, slopes = (self._along(points, order)[:, axes, self._places] for order in (0, 1))
+        parts = [np.where(axes == d, slopes, along).prod(axis=2) for d in axes]
+        return _clean(np.stack(parts, axis=2))
+
+    def kernel_coefficients(self, picked: list[int]) -> np.ndarray:
+        """The coefficients as kernels evaluate them: functions of all pieces x powers, the highest first."""
+        return self.pieces.reshape(-1, self.degree + 1)
+
+    def nodal_weights(self) -> np.ndarray:
+        """The integral of each function over the cell."""
+        points, weights = quadrature_1d(3, Polynomial.GAUSS_LEGENDRE)
+        halves = np.concatenate([points, points + 1.0]) / 2.0
+        along = np.tile(weights, 2) / 2.0 @ self._along(halves[:, None], 0)[:, 0]
+        return along[self._places].prod(axis=1)
 
 
 def _clean(table: np.ndarray) -> np.ndarray:
@@ -106,12 +169,14 @@ def make_shape(
 
     Raises:
         ValueError: The cell has no such functions.
-        NotImplementedError: For vector-valued and B-spline functions.
+        NotImplementedError: For vector-valued functions.
     """
     cell, key = reference_cell(kind), (kind, degree, basis, family)
     if degree < 0:
         raise ValueError(f"degree={degree}: a degree is 0 or more")
-    if basis in (ElementBasis.NEDELEC_FIRST_KIND, ElementBasis.RAVIART_THOMAS, ElementBasis.BSPLINE):
+    if basis is ElementBasis.BSPLINE and degree > 1:
+        return SplineShape(cell, degree, key)
+    if basis in (ElementBasis.NEDELEC_FIRST_KIND, ElementBasis.RAVIART_THOMAS):
         raise NotImplementedError(f"wp.fem has no {basis} yet; take ElementBasis.LAGRANGE with vectors as dtype")
     total = [e for e in itertools.product(range(degree + 1), repeat=cell.dimension) if sum(e) <= degree]
     if degree == 0:

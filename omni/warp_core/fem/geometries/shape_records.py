@@ -18,7 +18,7 @@ from ...devices.device import Device
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ..kernel_records import record, scalar_class, vector_type
-from .shape_functions import Shape
+from .shape_functions import Shape, SplineShape
 
 
 @func
@@ -164,13 +164,85 @@ def polynomial_record(scalar: Scalar, cell_dimension: int) -> Any:
     functions = {2: (value_2d, gradient_2d, zero_2d), 3: (value_3d, gradient_3d, zero_3d)}[cell_dimension]
     supplies = dict(zip(("shape_value", "shape_gradient", "zero_gradient"), functions))
     supplies |= {"node_place": coords_of_node}
+    return record(f"PolynomialOf{cell_dimension}D", _of_polynomials(scalar), supplies)
+
+
+@func
+def line_value(shape: Any, x: Any, i: int):
+    """The value of a spline along an axis."""
+    row, found = piece_of(shape, x) + i, x - x
+    for k in range(shape.powers):
+        found = found * x + shape.coefficients[row, k]
+    return found
+
+
+@func
+def line_slope(shape: Any, x: Any, i: int):
+    """The derivative of a spline along an axis."""
+    row, found, slope = piece_of(shape, x) + i, x - x, x - x
+    for k in range(shape.powers):
+        slope = slope * x + found
+        found = found * x + shape.coefficients[row, k]
+    return slope
+
+
+@func
+def piece_of(shape: Any, x: Any):
+    """The first row of the piece of a spline: where there are two, the second is from the middle of the cell on."""
+    row = 0
+    if x >= type(x)(0.5):
+        row = shape.coefficients.shape[0] - 4
+    return row
+
+
+@func
+def spline_value_2d(shape: Any, coords: Any, node: int):
+    """The value of a product of two splines."""
+    i = node // 4
+    return line_value(shape, coords[0], i) * line_value(shape, coords[1], node - 4 * i)
+
+
+@func
+def spline_gradient_2d(shape: Any, coords: Any, node: int):
+    """The gradient of a product of two splines."""
+    i = node // 4
+    j = node - 4 * i
+    u, v = line_value(shape, coords[0], i), line_value(shape, coords[1], j)
+    return vector(line_slope(shape, coords[0], i) * v, u * line_slope(shape, coords[1], j))
+
+
+@func
+def spline_value_3d(shape: Any, coords: Any, node: int):
+    """The value of a product of three splines."""
+    i = node // 16
+    return line_value(shape, coords[0], i) * spline_value_2d(shape, vector(coords[1], coords[2]), node - 16 * i)
+
+
+@func
+def spline_gradient_3d(shape: Any, coords: Any, node: int):
+    """The gradient of a product of three splines."""
+    i, rest = node // 16, vector(coords[1], coords[2])
+    u, slope = line_value(shape, coords[0], i), spline_gradient_2d(shape, rest, node - 16 * i)
+    first = line_slope(shape, coords[0], i) * spline_value_2d(shape, rest, node - 16 * i)
+    return type(coords)(first, u * slope[0], u * slope[1])
+
+
+@cache
+def spline_record(scalar: Scalar, cell_dimension: int) -> Any:
+    """Coefficients of splines along an axis: functions of all pieces x powers."""
+    of_plane, of_space = (spline_value_2d, spline_gradient_2d, zero_2d), (spline_value_3d, spline_gradient_3d, zero_3d)
+    functions = of_plane if cell_dimension == 2 else of_space
+    supplies = dict(zip(("shape_value", "shape_gradient", "zero_gradient"), functions)) | {"node_place": coords_of_node}
+    return record(f"SplineOf{cell_dimension}D", _of_polynomials(scalar), supplies)
+
+
+def _of_polynomials(scalar: Scalar) -> dict[str, Any]:
     fields = {"coefficients": array(dtype=scalar_class(scalar), ndim=2), "powers": int}
-    fields |= {"nodes": array(dtype=vector_type(3, scalar))}  # their coordinates
-    return record(f"PolynomialOf{cell_dimension}D", fields, supplies)
+    return fields | {"nodes": array(dtype=vector_type(3, scalar))}  # their coordinates
 
 
 def shape_class(scalar: Scalar, cell_dimension: int, is_free: bool) -> Any:
-    """The class of records of shape functions."""
+    """The class of records of shape functions that are polynomials in a cell."""
     return (polynomial_record if is_free else table_record)(scalar, cell_dimension)
 
 
@@ -189,10 +261,12 @@ def shape_record(
     dimension, number = shape.cell.dimension, scalar_class(scalar)
     picked = list(range(shape.count)) if order is None else order
     made = shape_class(scalar, dimension, points is None)
+    if points is None and isinstance(shape, SplineShape):
+        made = spline_record(scalar, dimension)
     if points is None:
         nodes = np.pad(shape.nodes[picked], ((0, 0), (0, 3 - dimension)))
         return made(
-            array(shape.coefficients()[picked], dtype=number, device=device),
+            array(shape.kernel_coefficients(picked), dtype=number, device=device),
             shape.degree + 1,
             array(nodes, dtype=vector_type(3, scalar), device=device),
         )

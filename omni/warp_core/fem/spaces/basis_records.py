@@ -188,7 +188,7 @@ def _gradient_of(values: Values) -> Function:
 
 
 @cache
-def basis_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+def basis_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """A test or trial field at one sample: 1 in one component of one node. One of a free sample has the shape
     functions, and the geometry, whose record is of the class `geometry`.
     """
@@ -197,9 +197,9 @@ def basis_record(values: Values, scalar: Scalar, cell_dimension: int, dimension:
     if values.have_gradients:
         n = t.count if isinstance(t, Vec) else 0
         fields["gradient"] = matrix_type(n, dimension, scalar) if n else vector_type(dimension, scalar)
-    parts, own, name = _IN_CELLS, _OF_NODES, f"Basis_{values.word}_{cell_dimension}in{dimension}"
+    parts, own, name = _IN_CELLS, _OF_NODES, f"Basis_{values.word}_{shape.__name__}in{dimension}"
     if geometry is not None:
-        fields |= {"cell": int32, "component": int32} | shapes(scalar, cell_dimension, geometry)
+        fields |= {"cell": int32, "component": int32} | shapes(shape, geometry)
         parts, own = _ANYWHERE, own | {"at_node": at_own_node} | _units(values)
     supplies, refuses = operators(values, dimension, parts)
     return record(name, fields, supplies | own, refuses)
@@ -221,12 +221,12 @@ def _units(values: Values) -> dict[str, Function]:
 
 
 @cache
-def trace_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int) -> Any:
+def trace_record(values: Values, scalar: Scalar, dimension: int, shape: Any) -> Any:
     """A test or trial field at one sample of a side. `inner` and `outer` are 1 in cells where it is not zero."""
-    number, function = scalar_class(scalar), basis_record(values, scalar, cell_dimension, dimension, None)
+    number, function = scalar_class(scalar), basis_record(values, scalar, dimension, shape, None)
     fields = {"function": function, "inner": number, "outer": number, "degree": int32}
     return record(
-        f"Trace_{values.word}_{cell_dimension}in{dimension}", fields, *operators(values, dimension, _ON_SIDES)
+        f"Trace_{values.word}_{shape.__name__}in{dimension}", fields, *operators(values, dimension, _ON_SIDES)
     )
 
 
@@ -251,32 +251,32 @@ def _function_at(values: Values, basis: Any, is_free: bool) -> Function:
 
 
 @cache
-def space_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+def space_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """What kernels need of a space of values of a kind to make test and trial fields in cells, anywhere with a
     geometry.
     """
-    made = basis_record(values, scalar, cell_dimension, dimension, geometry)
+    made = basis_record(values, scalar, dimension, shape, geometry)
     function_at = _function_at(values, made, geometry is not None)
 
     @func
     def basis(space: Any, s: Any, node: int, component: int):
         return function_at(space, s.cell, s.place, inverse_of(s, space), node, component)
 
-    name = f"Space_{values.word}_{cell_dimension}in{dimension}"
-    return record(name, _of_spaces(scalar, cell_dimension, geometry), {"basis": basis})
+    name = f"Space_{values.word}_{shape.__name__}in{dimension}"
+    return record(name, _of_spaces(shape, geometry), {"basis": basis})
 
 
-def _of_spaces(scalar: Scalar, cell_dimension: int, geometry: Any) -> dict[str, Any]:
-    return {"nodes": array(dtype=int32, ndim=2)} | shapes(scalar, cell_dimension, geometry)
+def _of_spaces(shape: Any, geometry: Any) -> dict[str, Any]:
+    return {"nodes": array(dtype=int32, ndim=2)} | shapes(shape, geometry)
 
 
 @cache
-def trace_space_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: None) -> Any:
+def trace_space_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: None) -> Any:
     """What kernels need of a space of values of a kind to make test and trial fields on sides. Nodes of the other cell
     follow those of the first one.
     """
-    made = trace_record(values, scalar, cell_dimension, dimension)
-    function_at = _function_at(values, basis_record(values, scalar, cell_dimension, dimension, None), False)
+    made = trace_record(values, scalar, dimension, shape)
+    function_at = _function_at(values, basis_record(values, scalar, dimension, shape, None), False)
     number = scalar_class(scalar)
 
     @func
@@ -289,5 +289,5 @@ def trace_space_record(values: Values, scalar: Scalar, cell_dimension: int, dime
         function = function_at(space, cell, place, inverse, at, component)
         return made(function, number(is_inner), number(is_outer), space.degree)
 
-    name = f"TraceSpace_{values.word}_{cell_dimension}in{dimension}"
-    return record(name, _of_spaces(scalar, cell_dimension, geometry), {"basis": basis})
+    name = f"TraceSpace_{values.word}_{shape.__name__}in{dimension}"
+    return record(name, _of_spaces(shape, geometry), {"basis": basis})

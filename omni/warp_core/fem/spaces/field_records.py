@@ -19,7 +19,6 @@ from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import python_type
 from ..field_operators import grad, grad_outer
 from ..field_operators import outer as value_outside
-from ..geometries.shape_records import shape_class
 from ..index_types import NULL_NODE_INDEX
 from ..kernel_records import (
     SAMPLE,
@@ -290,23 +289,23 @@ def operators(values: Values, dimension: int, parts: Parts) -> tuple[dict, dict]
 
 
 @cache
-def field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+def field_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """What kernels need of a discrete field of values of a kind. A field that is evaluated anywhere has the geometry,
     whose record is of the class `geometry`; None for those that are evaluated at rows of tables.
     """
     supplies, refuses = _field_operators(values, dimension)
-    name, fields = f"Field_{values.word}_{cell_dimension}in{dimension}", _of_nodes(values)
-    fields |= shapes(scalar, cell_dimension, geometry)
+    name, fields = f"Field_{values.word}_{shape.__name__}in{dimension}", _of_nodes(values)
+    fields |= shapes(shape, geometry)
     return record(name, fields, {**supplies, "dof_at": dof_of, "node_partition_index": same_node}, refuses)
 
 
 @cache
-def part_field_record(values: Values, scalar: Scalar, cell_dimension: int, dimension: int, geometry: Any) -> Any:
+def part_field_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """What kernels need of a discrete field that has some nodes of its space."""
     supplies, refuses = _field_operators(values, dimension)
-    name, fields = f"PartOf_{values.word}_{cell_dimension}in{dimension}", _of_nodes(values)
+    name, fields = f"PartOf_{values.word}_{shape.__name__}in{dimension}", _of_nodes(values)
     fields["places"] = array(dtype=int32)  # of each node of the space, the number of the field's node
-    fields |= shapes(scalar, cell_dimension, geometry)
+    fields |= shapes(shape, geometry)
     return record(name, fields, {**supplies, "dof_at": dof_of_part, "node_partition_index": place_of_node}, refuses)
 
 
@@ -354,7 +353,7 @@ def _mapped_value(mapper: DofMapper) -> Function:
     return mapped_value_of
 
 
-def shapes(scalar: Scalar, cell_dimension: int, geometry: Any) -> dict[str, Any]:
-    """The degree, shape functions, and the geometry for those that are evaluated anywhere."""
+def shapes(shape: Any, geometry: Any) -> dict[str, Any]:
+    """The degree, shape functions, and the geometry of those that are evaluated anywhere, by their classes."""
     own = {} if geometry is None else {"geometry": geometry}
-    return {"degree": int32, "shape": shape_class(scalar, cell_dimension, geometry is not None)} | own
+    return {"degree": int32, "shape": shape} | own

@@ -14,7 +14,7 @@ from ...lang.values.type_registry import python_type, wc_type
 from ..domains.domains import GeometryDomain
 from ..geometries.cell_geometry import Geometry
 from ..geometries.partitions import GeometryPartition
-from ..geometries.shape_functions import ElementBasis, Shape, make_shape
+from ..geometries.shape_functions import ElementBasis, Shape, SplineShape, make_shape
 from ..geometries.shape_records import shape_record
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
@@ -28,6 +28,9 @@ __all__ = [
     *("BasisSpace", "FunctionSpace", "make_collocated_function_space"),
     *("make_polynomial_basis_space", "make_polynomial_space"),
 ]
+
+
+_LATTICES = ElementBasis.LAGRANGE, ElementBasis.BSPLINE  # whose nodes make a lattice in grids; splines of degree 1
 
 
 class BasisSpace:
@@ -55,8 +58,13 @@ class BasisSpace:
         geometry, shape = self.geometry, self.shape
         if self.discontinuous:
             return separate_nodes(geometry.cell_count(), shape)
+        if isinstance(shape, SplineShape):
+            found = geometry.lattice_nodes(1, 3)
+            if found is None:
+                raise ValueError(f"B-splines of degree {shape.degree} need a grid, not a {geometry.name}")
+            return found
         has_ends = shape.key[3] in (None, Polynomial.LOBATTO_GAUSS_LEGENDRE, Polynomial.EQUISPACED_CLOSED)
-        lattice = geometry.lattice_nodes(shape.degree) if shape.key[2] is ElementBasis.LAGRANGE and has_ends else None
+        lattice = geometry.lattice_nodes(shape.degree) if shape.key[2] in _LATTICES and has_ends else None
         return lattice or shared_nodes(geometry, shape)
 
     @property
@@ -134,7 +142,8 @@ class BasisSpace:
         """A record of fields: what it has of its own, shape functions, and perhaps the geometry."""
         g, shape = self.geometry, self.shape_record(points)
         where = g.record(None) if points is None else None
-        made = factory(values, g.scalar, g.cell_dimension, g.dimension, None if where is None else type(where))
+        kinds = type(shape), None if where is None else type(where)
+        made = factory(values, g.scalar, g.dimension, *kinds)
         return made(*own, self.degree, shape) if where is None else made(*own, self.degree, shape, where)
 
     def node_positions(self) -> np.ndarray:
@@ -296,7 +305,7 @@ def make_polynomial_space(
 
     Raises:
         ValueError: The cells have no such functions, or cannot share their nodes.
-        NotImplementedError: For vector-valued shape functions and B-splines.
+        NotImplementedError: For vector-valued shape functions.
 
     >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)), degree=2, dtype=wp.vec2)
     >>> space.node_count(), space.component_count
