@@ -124,6 +124,8 @@ if TYPE_CHECKING:
     from .spaces.spaces import BasisSpace as BasisSpace
     from .spaces.spaces import FunctionSpace as FunctionSpace
     from .spaces.spaces import make_collocated_function_space as make_collocated_function_space
+    from .spaces.spaces import make_contravariant_function_space as make_contravariant_function_space
+    from .spaces.spaces import make_covariant_function_space as make_covariant_function_space
     from .spaces.spaces import make_polynomial_basis_space as make_polynomial_basis_space
     from .spaces.spaces import make_polynomial_space as make_polynomial_space
 
@@ -164,8 +166,8 @@ _HOMES = {
     "spaces.space_partitions": "SpacePartition SpaceRestriction make_space_partition make_space_restriction",
     "spaces.function_fields": "ImplicitField NonconformingField",
     "spaces.point_space": "PointBasisSpace",
-    "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_polynomial_basis_space
-        make_polynomial_space""",
+    "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_contravariant_function_space
+        make_covariant_function_space make_polynomial_basis_space make_polynomial_space""",
     "utils": "utils",
 }
 _MODULES = ("cache", "field", "linalg", "polynomial", "utils")

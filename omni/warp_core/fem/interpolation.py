@@ -22,6 +22,7 @@ from .domains.quadratures import LoosePoints, NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .interpolation_matrices import interpolate_matrix, node_points
+from .interpolation_vectors import interpolate_vectors
 from .kernel_records import measure_at, sample_at, sample_of_thread
 from .spaces.dof_mappers import DofMapper
 from .spaces.fields import DiscreteField, FieldLike, FieldRestriction
@@ -276,6 +277,9 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
         return
     points, nodes, places = _node_samples(dest.space.basis, dest.nodes, domain)
     given.elements_of(points)
+    if dest.space.basis.piola:
+        interpolate_vectors(given, dest, points, nodes, places)
+        return
     found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
     inner = given.places(points)
     inputs = [points.record(inner is None), nodes, *places, domain.element_count(), given.record(inner)]

@@ -9,7 +9,7 @@ _INSTEAD = {
     "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
         environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
     "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
-        ShapeBasisSpace ShapeFunction SpaceTopology make_contravariant_function_space make_covariant_function_space
+        ShapeBasisSpace ShapeFunction SpaceTopology
         make_element_based_space_topology make_element_shape_function space""",
     "take fem.Nanogrid, fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
         AdaptiveNanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",

@@ -27,7 +27,9 @@ class ElementBasis(enum.Enum):
     NONCONFORMING_POLYNOMIAL = 2
     """Of squares and cubes: polynomials whose degree counts all coordinates together. Cells share no nodes."""
     NEDELEC_FIRST_KIND = 3
+    """Vectors whose components along edges are continuous. A node is an edge."""
     RAVIART_THOMAS = 4
+    """Vectors whose components along the normals of sides are continuous. A node is a side."""
     BSPLINE = 5
     """Of grids: splines of the degrees 2 and 3 around each vertex, also of vertices one cell beyond the grid."""
 
@@ -169,15 +171,12 @@ def make_shape(
 
     Raises:
         ValueError: The cell has no such functions.
-        NotImplementedError: For vector-valued functions.
     """
     cell, key = reference_cell(kind), (kind, degree, basis, family)
     if degree < 0:
         raise ValueError(f"degree={degree}: a degree is 0 or more")
     if basis is ElementBasis.BSPLINE and degree > 1:
         return SplineShape(cell, degree, key)
-    if basis in (ElementBasis.NEDELEC_FIRST_KIND, ElementBasis.RAVIART_THOMAS):
-        raise NotImplementedError(f"wp.fem has no {basis} yet; take ElementBasis.LAGRANGE with vectors as dtype")
     total = [e for e in itertools.product(range(degree + 1), repeat=cell.dimension) if sum(e) <= degree]
     if degree == 0:
         return Shape(cell, 0, cell.vertices.mean(axis=0, keepdims=True), np.zeros((1, cell.dimension), int), key)

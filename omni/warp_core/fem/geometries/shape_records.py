@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import vector
+from ... import matrix_from_cols, vector
 from ...arrays.array import array
 from ...devices.device import Device
 from ...lang.kernel import func
 from ...lang.types import Scalar
-from ..kernel_records import record, scalar_class, vector_type
+from ..kernel_records import matrix_type, record, scalar_class, vector_type
 from .shape_functions import Shape, SplineShape
+from .vector_shapes import VectorShape
 
 
 @func
@@ -241,6 +242,62 @@ def _of_polynomials(scalar: Scalar) -> dict[str, Any]:
     return fields | {"nodes": array(dtype=vector_type(3, scalar))}  # their coordinates
 
 
+@func
+def vectors_2d(shape: Any, coords: Any, node: int):
+    """The value of a vector-valued shape function of two coordinates."""
+    c, x, y = shape.coefficients, coords[0], coords[1]
+    return c[node, 0] + y * c[node, 1] + x * (c[node, 2] + y * c[node, 3])
+
+
+@func
+def vector_gradients_2d(shape: Any, coords: Any, node: int):
+    """The gradient of a vector-valued shape function of two coordinates: a row for each component."""
+    c, x, y = shape.coefficients, coords[0], coords[1]
+    return matrix_from_cols(c[node, 2] + y * c[node, 3], c[node, 1] + x * c[node, 3])
+
+
+@func
+def vectors_3d(shape: Any, coords: Any, node: int):
+    """The value of a vector-valued shape function of three coordinates."""
+    c, x, y, z = shape.coefficients, coords[0], coords[1], coords[2]
+    low = c[node, 0] + z * c[node, 1] + y * (c[node, 2] + z * c[node, 3])
+    return low + x * (c[node, 4] + z * c[node, 5] + y * (c[node, 6] + z * c[node, 7]))
+
+
+@func
+def vector_gradients_3d(shape: Any, coords: Any, node: int):
+    """The gradient of a vector-valued shape function of three coordinates: a row for each component."""
+    c, x, y, z = shape.coefficients, coords[0], coords[1], coords[2]
+    dx = c[node, 4] + z * c[node, 5] + y * (c[node, 6] + z * c[node, 7])
+    dy = c[node, 2] + z * c[node, 3] + x * (c[node, 6] + z * c[node, 7])
+    dz = c[node, 1] + y * c[node, 3] + x * (c[node, 5] + y * c[node, 7])
+    return matrix_from_cols(dx, dy, dz)
+
+
+@cache
+def vector_table_record(scalar: Scalar, cell_dimension: int) -> Any:
+    """Values and gradients of vector-valued shape functions: row x node of a cell."""
+    fields = {
+        "values": array(dtype=vector_type(cell_dimension, scalar), ndim=2),
+        "gradients": array(dtype=matrix_type(cell_dimension, cell_dimension, scalar), ndim=2),
+    }
+    supplies = {"shape_value": table_value, "shape_gradient": table_gradient, "node_place": no_place}
+    made = record(f"VectorTableOf{cell_dimension}D", fields, supplies)
+    made.cell_dimension = cell_dimension
+    return made
+
+
+@cache
+def vector_polynomial_record(scalar: Scalar, cell_dimension: int) -> Any:
+    """Coefficients of vector-valued shape functions: node of a cell x products of coordinates."""
+    functions = {2: (vectors_2d, vector_gradients_2d), 3: (vectors_3d, vector_gradients_3d)}[cell_dimension]
+    supplies = dict(zip(("shape_value", "shape_gradient"), functions)) | {"node_place": coords_of_node}
+    fields = _of_polynomials(scalar) | {"coefficients": array(dtype=vector_type(cell_dimension, scalar), ndim=2)}
+    made = record(f"VectorPolynomialOf{cell_dimension}D", fields, supplies)
+    made.cell_dimension = cell_dimension
+    return made
+
+
 def shape_class(scalar: Scalar, cell_dimension: int, is_free: bool) -> Any:
     """The class of records of shape functions that are polynomials in a cell."""
     return (polynomial_record if is_free else table_record)(scalar, cell_dimension)
@@ -260,9 +317,12 @@ def shape_record(
     """
     dimension, number = shape.cell.dimension, scalar_class(scalar)
     picked = list(range(shape.count)) if order is None else order
-    made = shape_class(scalar, dimension, points is None)
+    made, slope = shape_class(scalar, dimension, points is None), vector_type(dimension, scalar)
     if points is None and isinstance(shape, SplineShape):
         made = spline_record(scalar, dimension)
+    if isinstance(shape, VectorShape):
+        made = (vector_polynomial_record if points is None else vector_table_record)(scalar, dimension)
+        number, slope = slope, matrix_type(dimension, dimension, scalar)
     if points is None:
         nodes = np.pad(shape.nodes[picked], ((0, 0), (0, 3 - dimension)))
         return made(
@@ -273,5 +333,5 @@ def shape_record(
     gradients = np.ascontiguousarray(shape.gradients(points)[:, picked])
     return made(
         array(np.ascontiguousarray(shape.values(points)[:, picked]), dtype=number, device=device),
-        array(gradients, dtype=vector_type(dimension, scalar), device=device),
+        array(gradients, dtype=slope, device=device),
     )

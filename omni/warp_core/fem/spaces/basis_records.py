@@ -32,7 +32,8 @@ from ..kernel_records import (
     vector_type,
 )
 from .dof_mappers import DofMapper
-from .field_records import Parts, Values, count_of_nodes, operators, shapes
+from .field_records import Parts, Values, count_of_nodes, operators, shapes, signs_of
+from .vector_functions import Piola, basis_functions
 
 _NAN = math.nan
 
@@ -199,10 +200,33 @@ def basis_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geo
         fields["gradient"] = matrix_type(n, dimension, scalar) if n else vector_type(dimension, scalar)
     parts, own, name = _IN_CELLS, _OF_NODES, f"Basis_{values.word}_{shape.__name__}in{dimension}"
     if geometry is not None:
-        fields |= {"cell": int32, "component": int32} | shapes(shape, geometry)
-        parts, own = _ANYWHERE, own | {"at_node": at_own_node} | _units(values)
+        fields |= {"cell": int32, "component": int32} | signs_of(values) | shapes(shape, geometry)
+        parts, own = _ANYWHERE, own | {"at_node": at_own_node} | ({} if values.piola else _units(values))
+        if values.piola:
+            parts = _vectors_anywhere(values.piola)
     supplies, refuses = operators(values, dimension, parts)
     return record(name, fields, supplies | own, refuses)
+
+
+def _vectors_anywhere(piola: Piola) -> Parts:
+    """The functions that evaluate a vector-valued test or trial field at samples that an integrand makes, too."""
+    value_of_node, gradient_of_node = basis_functions(piola)
+
+    @func
+    def value(u: Any, s: SAMPLE):
+        found = u.value
+        if s.row < 0:
+            found = one_in_cell(u, s) * value_of_node(u, s.cell, s.place, inverse_of(s, u), u.index)
+        return found
+
+    @func
+    def gradient(u: Any, s: SAMPLE):
+        found = u.gradient
+        if s.row < 0:
+            found = one_in_cell(u, s) * gradient_of_node(u, s.cell, s.place, inverse_of(s, u), u.index)
+        return found
+
+    return Parts(value, gradient, value, gradient)
 
 
 def _units(values: Values) -> dict[str, Function]:
@@ -234,6 +258,8 @@ def _function_at(values: Values, basis: Any, is_free: bool) -> Function:
     """The function that makes a test or trial field of a space in a cell: for a sample, and the inverse derivative
     there.
     """
+    if values.piola:
+        return _vector_at(values.piola, basis, is_free)
     unit, gradient_of_unit, has_gradient = unit_of(values), _gradient_of(values), values.have_gradients
 
     @func
@@ -250,6 +276,21 @@ def _function_at(values: Values, basis: Any, is_free: bool) -> Function:
     return function_at
 
 
+def _vector_at(piola: Piola, basis: Any, is_free: bool) -> Function:
+    """The same for vector-valued shape functions."""
+    value, gradient = basis_functions(piola)
+
+    @func
+    def vector_at(space: Any, cell: int, place: Any, inverse: Any, node: int, component: int):
+        at = (space, cell, place, inverse, node)
+        parts = (node, space.nodes, value(*at), space.degree, gradient(*at))
+        if is_free:
+            parts = (*parts, cell, component, space.signs, space.shape, space.geometry)
+        return basis(*parts)
+
+    return vector_at
+
+
 @cache
 def space_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """What kernels need of a space of values of a kind to make test and trial fields in cells, anywhere with a
@@ -263,11 +304,11 @@ def space_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geo
         return function_at(space, s.cell, s.place, inverse_of(s, space), node, component)
 
     name = f"Space_{values.word}_{shape.__name__}in{dimension}"
-    return record(name, _of_spaces(shape, geometry), {"basis": basis})
+    return record(name, _of_spaces(values, shape, geometry), {"basis": basis})
 
 
-def _of_spaces(shape: Any, geometry: Any) -> dict[str, Any]:
-    return {"nodes": array(dtype=int32, ndim=2)} | shapes(shape, geometry)
+def _of_spaces(values: Values, shape: Any, geometry: Any) -> dict[str, Any]:
+    return {"nodes": array(dtype=int32, ndim=2)} | signs_of(values) | shapes(shape, geometry)
 
 
 @cache
@@ -290,4 +331,4 @@ def trace_space_record(values: Values, scalar: Scalar, dimension: int, shape: An
         return made(function, number(is_inner), number(is_outer), space.degree)
 
     name = f"TraceSpace_{values.word}_{shape.__name__}in{dimension}"
-    return record(name, _of_spaces(shape, geometry), {"basis": basis})
+    return record(name, _of_spaces(values, shape, geometry), {"basis": basis})

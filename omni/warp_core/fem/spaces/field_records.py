@@ -35,6 +35,7 @@ from ..kernel_records import (
     zero_gradient,
 )
 from .dof_mappers import DofMapper
+from .vector_functions import Piola, field_functions
 
 # -- discrete fields ------------------------------------------------------------------------------------------------
 
@@ -236,10 +237,13 @@ class Values(NamedTuple):
 
     type: Type
     mapper: DofMapper | None = None
+    piola: Piola | None = None  # of vector-valued shape functions, whose nodes have numbers
 
     @property
     def dof_dtype(self) -> Any:
         """The type of what a node has."""
+        if self.piola:
+            return python_type(self.type.scalar)  # type: ignore[attr-defined]
         return self.mapper.dof_dtype if self.mapper else python_type(self.type)
 
     @property
@@ -250,7 +254,8 @@ class Values(NamedTuple):
     @property
     def word(self) -> str:
         """The values as a part of a name."""
-        return type_word("".join((self.type.key, *(self.mapper.key if self.mapper else ()))))
+        own = self.mapper.key if self.mapper else (self.piola.value,) if self.piola else ()
+        return type_word("".join((self.type.key, *own)))
 
 
 def type_word(key: str) -> str:
@@ -293,7 +298,7 @@ def field_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geo
     """What kernels need of a discrete field of values of a kind. A field that is evaluated anywhere has the geometry,
     whose record is of the class `geometry`; None for those that are evaluated at rows of tables.
     """
-    supplies, refuses = _field_operators(values, dimension)
+    supplies, refuses = _field_operators(values, dimension, scalar, shape)
     name, fields = f"Field_{values.word}_{shape.__name__}in{dimension}", _of_nodes(values)
     fields |= shapes(shape, geometry)
     return record(name, fields, {**supplies, "dof_at": dof_of, "node_partition_index": same_node}, refuses)
@@ -302,7 +307,7 @@ def field_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geo
 @cache
 def part_field_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geometry: Any) -> Any:
     """What kernels need of a discrete field that has some nodes of its space."""
-    supplies, refuses = _field_operators(values, dimension)
+    supplies, refuses = _field_operators(values, dimension, scalar, shape)
     name, fields = f"PartOf_{values.word}_{shape.__name__}in{dimension}", _of_nodes(values)
     fields["places"] = array(dtype=int32)  # of each node of the space, the number of the field's node
     fields |= shapes(shape, geometry)
@@ -310,10 +315,19 @@ def part_field_record(values: Values, scalar: Scalar, dimension: int, shape: Any
 
 
 def _of_nodes(values: Values) -> dict[str, Any]:
-    return {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)}
+    return {"dofs": array(dtype=values.dof_dtype), "nodes": array(dtype=int32, ndim=2)} | signs_of(values)
 
 
-def _field_operators(values: Values, dimension: int) -> tuple[dict, dict]:
+def signs_of(values: Values) -> dict[str, Any]:
+    """The field of records that has the signs of vector-valued shape functions: node of a cell x cell."""
+    return {"signs": array(dtype=values.dof_dtype, ndim=2)} if values.piola else {}
+
+
+def _field_operators(values: Values, dimension: int, scalar: Scalar, shape: Any) -> tuple[dict, dict]:
+    if values.piola:
+        value, gradient = field_functions(values.piola, scalar, shape.cell_dimension)
+        supplies, refuses = operators(values, dimension, Parts(value, gradient, other_value, other_gradient))
+        return supplies | {name: _OF_NODES[name] for name in ("node_count", "node_index", "at_node")}, refuses
     gradient = gradient_of_vectors if isinstance(values.type, Vec) else gradient_of_numbers
     value = _mapped_value(values.mapper) if values.mapper else value_of
     supplies, refuses = operators(values, dimension, Parts(value, gradient, other_value, other_gradient))

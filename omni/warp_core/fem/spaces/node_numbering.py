@@ -30,6 +30,16 @@ def shared_nodes(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
             f"cells that share nodes need shape functions with nodes on their sides, and {shape.key[2]} of degree "
             f"{shape.degree} has none: write discontinuous=True"
         )
+    return _numbered(geometry, shape)
+
+
+def edge_nodes(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
+    """The nodes of cells where none is at a vertex, and how many there are: those of edges or of sides."""
+    nodes, count = _numbered(geometry, shape)
+    return nodes - geometry.vertex_count(), count - geometry.vertex_count()
+
+
+def _numbered(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
     weights = np.rint(shape.cell.vertex_weights(shape.nodes) * 1e6).astype(np.int64)
     vertices = geometry.cell_vertices.astype(np.int64)
     corners = (weights > 0).sum(axis=1)

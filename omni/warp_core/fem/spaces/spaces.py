@@ -16,16 +16,20 @@ from ..geometries.cell_geometry import Geometry
 from ..geometries.partitions import GeometryPartition
 from ..geometries.shape_functions import ElementBasis, Shape, SplineShape, make_shape
 from ..geometries.shape_records import shape_record
+from ..geometries.vector_shapes import VectorShape, edges_of, make_vector_shape
+from ..kernel_records import vector_type
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
 from .dof_mappers import DofMapper
 from .field_records import Values, field_record, part_field_record
 from .fields import DiscreteField, make_discrete_field
-from .node_numbering import separate_nodes, shared_nodes
+from .node_numbering import edge_nodes, separate_nodes, shared_nodes
 from .space_partitions import SpacePartition
+from .vector_functions import Piola
 
 __all__ = [
-    *("BasisSpace", "FunctionSpace", "make_collocated_function_space"),
+    *("BasisSpace", "FunctionSpace", "make_collocated_function_space", "make_contravariant_function_space"),
+    "make_covariant_function_space",
     *("make_polynomial_basis_space", "make_polynomial_space"),
 ]
 
@@ -75,6 +79,16 @@ class BasisSpace:
     def node_count(self) -> int:
         """Number of nodes."""
         return self._numbered[1]
+
+    @property
+    def piola(self) -> Piola | None:
+        """How vector-valued shape functions are mapped to cells; None for numbers."""
+        return None
+
+    @property
+    def sign_tables(self) -> tuple[array, ...]:
+        """The signs of vector-valued shape functions."""
+        return ()
 
     @cached_property
     def node_table(self) -> array:
@@ -130,13 +144,14 @@ class BasisSpace:
         anywhere in cells.
         """
         factory = trace_space_record if is_sides and points is not None else space_record
-        return self._made(factory, values, points, self.node_table)
+        return self._made(factory, values, points, self.node_table, *self.sign_tables)
 
     def field_record(self, values: Values, dofs: array, points: np.ndarray | None, part: SpacePartition | None) -> Any:
         """What kernels need of a field of values of a kind at points of cells, or anywhere. Nodes may be of a part."""
         if part is None:
-            return self._made(field_record, values, points, dofs, self.node_table)
-        return self._made(part_field_record, values, points, dofs, self.node_table, part.node_places)
+            return self._made(field_record, values, points, dofs, self.node_table, *self.sign_tables)
+        own = dofs, self.node_table, *self.sign_tables, part.node_places
+        return self._made(part_field_record, values, points, *own)
 
     def _made(self, factory: Any, values: Values, points: np.ndarray | None, *own: Any) -> Any:
         """A record of fields: what it has of its own, shape functions, and perhaps the geometry."""
@@ -152,6 +167,54 @@ class BasisSpace:
         found = np.full((self.node_count(), g.dimension), np.nan)
         found[self.cell_nodes] = g.positions_at(self.shape.nodes)
         return found
+
+
+VECTOR_BASES = {
+    ElementBasis.NEDELEC_FIRST_KIND: Piola.COVARIANT,
+    ElementBasis.RAVIART_THOMAS: Piola.CONTRAVARIANT,
+}
+
+
+class VectorBasisSpace(BasisSpace):
+    """Vector-valued shape functions, with a node for each edge or side.
+
+    The direction of an edge is from its vertex of the lower number to the other one, that of a side is the normal of
+    its first cell.
+    """
+
+    def __init__(self, geometry: Geometry, shape: VectorShape, discontinuous: bool):
+        super().__init__(geometry, shape, discontinuous)
+        if geometry.cell_dimension < geometry.dimension:
+            raise NotImplementedError(
+                f"{geometry.name}: wp.fem has no vector-valued functions on surfaces in space yet"
+            )
+
+    @property
+    def piola(self) -> Piola:
+        """How shape functions are mapped to cells."""
+        return VECTOR_BASES[self.shape.key[2]]
+
+    @cached_property
+    def _numbered(self) -> tuple[np.ndarray, int]:
+        if self.discontinuous:
+            return separate_nodes(self.geometry.cell_count(), self.shape)
+        return edge_nodes(self.geometry, self.shape)
+
+    @cached_property
+    def signs(self) -> np.ndarray:
+        """1 where a node of a cell has the direction of its edge or side, -1 otherwise: cells x nodes of a cell."""
+        if self.piola is Piola.COVARIANT:
+            ends = self.geometry.cell_vertices[:, edges_of(self.geometry.cell)]
+            return np.where(ends[:, :, 0] < ends[:, :, 1], 1.0, -1.0)
+        found = np.full(self.cell_nodes.size, -1.0)
+        found[np.unique(self.cell_nodes.ravel(), return_index=True)[1]] = 1.0
+        return found.reshape(self.cell_nodes.shape)
+
+    @cached_property
+    def sign_tables(self) -> tuple[array, ...]:  # type: ignore[override]
+        """The signs as kernels read them: node of a cell x cell."""
+        g = self.geometry
+        return (array(np.ascontiguousarray(self.signs.T), dtype=g.scalar_type, device=g.device),)
 
 
 class FunctionSpace:
@@ -170,6 +233,8 @@ class FunctionSpace:
     def __init__(self, basis: BasisSpace, dtype: Any, dof_mapper: DofMapper | None = None):
         self.basis, self.geometry = basis, basis.geometry
         self.values = _values(dtype, dof_mapper, basis.geometry.scalar)
+        if basis.piola:
+            self.values = _vector_values(basis, dtype, dof_mapper)
         self.dtype = python_type(self.values.type)
 
     @property
@@ -230,6 +295,14 @@ def _values(dtype: Any, mapper: DofMapper | None, scalar: Scalar) -> Values:
     return Values(_value_type(mapper.value_dtype, scalar), mapper)
 
 
+def _vector_values(basis: BasisSpace, dtype: Any, mapper: DofMapper | None) -> Values:
+    """The values of a space of vector-valued shape functions."""
+    wanted = vector_type(basis.geometry.dimension, basis.geometry.scalar)
+    if dtype not in (None, wanted) or mapper is not None:
+        raise ValueError(f"{basis.piola}: values are vectors, {wanted.__name__}; leave dtype and dof_mapper out")
+    return Values(wc_type(wanted), None, basis.piola)
+
+
 def _value_type(dtype: Any, scalar: Scalar) -> Type:
     """The type of values, with numbers as the geometry has them. `float` and `vec2` follow those of the geometry."""
     if dtype is None:
@@ -263,6 +336,8 @@ def make_polynomial_basis_space(
     if not isinstance(geo, Geometry):
         raise TypeError(f"expected a geometry of wp.fem, got {type(geo).__name__}")
     basis = element_basis or ElementBasis.LAGRANGE
+    if basis in VECTOR_BASES:
+        return VectorBasisSpace(geo, make_vector_shape(geo.kind, basis, degree), discontinuous)
     shape = make_shape(geo.kind, degree, basis, family)
     apart = degree == 0 or basis is ElementBasis.NONCONFORMING_POLYNOMIAL
     return BasisSpace(geo, shape, discontinuous or apart)
@@ -283,6 +358,42 @@ def make_collocated_function_space(basis_space: BasisSpace, dtype: Any = None, d
     return FunctionSpace(basis_space, dtype, dof_mapper)
 
 
+def make_covariant_function_space(basis_space: BasisSpace) -> FunctionSpace:
+    """Return the space of vectors of shape functions whose components along edges are continuous.
+
+    Args:
+        basis_space: Shape functions of `ElementBasis.NEDELEC_FIRST_KIND`.
+
+    >>> edges = wp.fem.ElementBasis.NEDELEC_FIRST_KIND
+    >>> basis = wp.fem.make_polynomial_basis_space(wp.fem.Grid2D(res=(2, 2)), element_basis=edges)
+    >>> wp.fem.make_covariant_function_space(basis).node_count()
+    12
+    """
+    return _vector_space(basis_space, ElementBasis.NEDELEC_FIRST_KIND)
+
+
+def make_contravariant_function_space(basis_space: BasisSpace) -> FunctionSpace:
+    """Return the space of vectors of shape functions whose components across sides are continuous.
+
+    Args:
+        basis_space: Shape functions of `ElementBasis.RAVIART_THOMAS`.
+
+    >>> sides = wp.fem.ElementBasis.RAVIART_THOMAS
+    >>> basis = wp.fem.make_polynomial_basis_space(wp.fem.Grid3D(res=(2, 1, 1)), element_basis=sides)
+    >>> wp.fem.make_contravariant_function_space(basis).dtype is wp.vec3
+    True
+    """
+    return _vector_space(basis_space, ElementBasis.RAVIART_THOMAS)
+
+
+def _vector_space(basis: BasisSpace, wanted: ElementBasis) -> FunctionSpace:
+    if basis.piola is not VECTOR_BASES[wanted]:
+        raise ValueError(
+            f"expected shape functions of {wanted}: fem.make_polynomial_basis_space(geo, element_basis=...)"
+        )
+    return FunctionSpace(basis, None)
+
+
 def make_polynomial_space(
     geo: Geometry,
     dtype: Any = None,
@@ -298,14 +409,14 @@ def make_polynomial_space(
         geo: The geometry.
         dtype: The type of values: a number, a vector or a matrix; that of the geometry's numbers if left out.
         dof_mapper: How what nodes have becomes values, as `SymmetricTensorMapper`; nodes have values if left out.
-        degree: Degree of the polynomials. Those of degree 0 are discontinuous.
+        degree: Degree of the polynomials. Those of degree 0 are discontinuous, and vector-valued ones are of degree 1.
         element_basis: Which polynomials; `ElementBasis.LAGRANGE` if left out.
         discontinuous: Whether cells share no nodes.
         family: Where nodes of squares and cubes lie; `Polynomial.LOBATTO_GAUSS_LEGENDRE` if left out.
 
     Raises:
         ValueError: The cells have no such functions, or cannot share their nodes.
-        NotImplementedError: For vector-valued shape functions.
+        NotImplementedError: For vector-valued shape functions of other degrees, or on surfaces in space.
 
     >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 2)), degree=2, dtype=wp.vec2)
     >>> space.node_count(), space.component_count
