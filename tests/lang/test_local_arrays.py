@@ -465,11 +465,11 @@ WRONG_ADDRESSES = {
     "wp.array(ptr=a.ptr + 12, shape=1, dtype=wp.vec2)": "at byte 12 does not share elements",
     "wp.array(ptr=a.ptr, shape=2, dtype=float)": "the dtype of the local array",
     "wp.array(ptr=a.ptr + 8, shape=3, dtype=wp.vec2)": "3 elements from element 1 on end behind",
-    "wp.array(ptr=a.ptr - 8, shape=3, dtype=wp.vec2)": "takes `\\+` and a number of bytes",
+    "wp.array(ptr=a.ptr - 8, shape=3, dtype=wp.vec2)": "at byte -8 does not share elements",
     "wp.array(ptr=a.ptr + n * 8, shape=1, dtype=wp.vec2)": "the bytes behind a local array",
     "wp.array(ptr=wp.uint64(n), shape=1, dtype=wp.vec2)": "outside of kernels only",
     "wp.array([1.0, 2.0])": "wp.zeros",
-    "a.ptr": "the address of a local array",
+    "int(a.ptr)": "the address of an array cannot be converted to int",
 }
 
 

@@ -36,7 +36,7 @@ from .writer import PTR, Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
+    "extent size alloca array_at is_structure slice view_at is_null tid printf fail call from_end grad stash "
     "thread_index block_index block_tid shared shared_part shuffle ballot threads elements"
 )
 
@@ -370,6 +370,11 @@ class FunctionEmitter(Control):
         array = self.get(op.args[0])
         operands = [self.memory.wide(self.get(a)[0]) for a in op.args[1:]]
         self.one(op, self.memory.slice(array, t.ndim, slice_parts(operands, op.attr)))
+
+    def op_view_at(self, op: Operation) -> None:
+        array = self.get(op.args[0])
+        offset, *extents = [self.memory.wide(self.get(a)[0]) for a in op.args[1:]]
+        self.one(op, self.memory.view_at(array[0], offset, extents, op.result.type.dtype.size))  # type: ignore[union-attr]
 
     def op_grad(self, op: Operation) -> None:
         array = self.get(op.args[0])

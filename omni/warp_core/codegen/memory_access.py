@@ -148,6 +148,15 @@ class Memory:
         kept += range(len(parts), ndim)
         return [address, self._gradient(gradient, offset), *(shape[k] for k in kept), *(strides[k] for k in kept)]
 
+    def view_at(
+        self, address: LaneValue, offset: LaneValue, extents: list[LaneValue], itemsize: int
+    ) -> list[LaneValue]:
+        """The descriptor of elements in the order of rows, which begin at bytes behind an address; without gradient."""
+        strides = [LaneValue(I64, str(itemsize))]
+        for extent in reversed(extents[1:]):
+            strides.insert(0, self._times(extent, strides[0]))
+        return [self.advance(address, offset), LaneValue(PTR, "null"), *extents, *strides]
+
     def _gradient(self, gradient: LaneValue, offset: LaneValue) -> LaneValue:
         """The gradient of a view: as far along as the view is, or null as before."""
         if gradient.text == "null":

@@ -31,15 +31,27 @@ def counted(n: int) -> int32:
     return int32(n)
 
 
+class Address(int):
+    """The address of an array, and bytes behind or before it. It stays one, where a number would become an int32."""
+
+    def __add__(self, by: Any) -> Address:
+        return Address(int(self) + by.__index__())
+
+    __radd__ = __add__
+
+    def __sub__(self, by: Any) -> Address:
+        return Address(int(self) - by.__index__())
+
+
 class ArrayCells:
     """A view of memory as `ndim` dimensions of elements; `owner` is kept alive by it."""
 
-    __slots__ = ("__wc_type__", "_shape", "_strides", "grad_address", "owner", "ptr")
+    __slots__ = ("__wc_type__", "_shape", "_strides", "begin", "grad_address", "owner")
 
     def __init__(
-        self, t: Array, ptr: int, shape: tuple[int, ...], strides: tuple[int, ...], owner: Any = None, grad: int = 0
+        self, t: Array, begin: int, shape: tuple[int, ...], strides: tuple[int, ...], owner: Any = None, grad: int = 0
     ):
-        self.__wc_type__, self.ptr, self._shape, self._strides = t, ptr, shape, strides
+        self.__wc_type__, self.begin, self._shape, self._strides = t, begin, shape, strides
         self.owner, self.grad_address = owner, grad
 
     @classmethod
@@ -88,12 +100,17 @@ class ArrayCells:
         return python_type(self.__wc_type__.dtype)
 
     @property
+    def ptr(self) -> Address:
+        """The address of the first element."""
+        return Address(self.begin)
+
+    @property
     def grad(self) -> ArrayCells:
         """The gradient as an array of the same shape."""
         return ArrayCells(self.__wc_type__, self.grad_address, self._shape, self._strides, self.owner)
 
     def __bool__(self) -> bool:
-        return self.ptr != 0
+        return self.begin != 0
 
     def __len__(self) -> int:
         return self._shape[0]
@@ -125,7 +142,7 @@ class ArrayCells:
         """The array as a struct in memory holds it."""
         rest = MAX_NDIM - len(self._shape)
         fields = (*self._shape, *(1,) * rest, *self._strides, *(0,) * rest)
-        return _DESCRIPTOR.pack(self.ptr, self.grad_address, *fields)
+        return _DESCRIPTOR.pack(self.begin, self.grad_address, *fields)
 
     # -- addresses ----------------------------------------------------------------------------------------------
 
@@ -133,7 +150,7 @@ class ArrayCells:
         """Address of the element, or of the first element of the row, at `indices`."""
         if len(indices) > len(self._shape):
             raise IndexError(f"{len(indices)} indices into an array of {len(self._shape)} dimensions")
-        at = self.ptr
+        at = self.begin
         for index, extent, stride in zip(indices, self._shape, self._strides):
             i = index.__index__()
             if i < 0:
@@ -152,7 +169,7 @@ class ArrayCells:
 
     def _section(self, key: tuple) -> ArrayCells:
         """The view that slices, and indices between them, name."""
-        at = self.address(tuple(0 if isinstance(k, slice) else k for k in key)) if 0 not in self._shape else self.ptr
+        at = self.address(tuple(0 if isinstance(k, slice) else k for k in key)) if 0 not in self._shape else self.begin
         shape, strides = [], []
         for k, extent, stride in zip(key, self._shape, self._strides):
             if isinstance(k, slice):
@@ -165,7 +182,7 @@ class ArrayCells:
         return self._view(Array(self.__wc_type__.dtype, len(shape)), at, tuple(shape), tuple(strides))
 
     def _view(self, t: Array, at: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> ArrayCells:
-        grad = self.grad_address and self.grad_address + at - self.ptr
+        grad = self.grad_address and self.grad_address + at - self.begin
         return ArrayCells(t, at, shape, strides, self.owner, grad)
 
     def __repr__(self) -> str:
@@ -186,12 +203,12 @@ class LocalCells(ArrayCells):
     def copy(self) -> LocalCells:
         """Another array with the same elements."""
         new = LocalCells(self.type)
-        ctypes.memmove(new.ptr, self.ptr, self.type.bytes)
+        ctypes.memmove(new.begin, self.begin, self.type.bytes)
         return new
 
     def view(self) -> ArrayCells:
         """The array as one that is shared."""
-        return ArrayCells(self.type.view, self.ptr, self._shape, self._strides, self.owner)
+        return ArrayCells(self.type.view, self.begin, self._shape, self._strides, self.owner)
 
 
 def _bytes(address: int, size: int) -> Any:

@@ -47,23 +47,23 @@ class SharedMemory:
         self.block, self.name, self.local = block, name, LocalCells(t)
         self.is_scalar = isinstance(t.dtype, Scalar)
         self.as_one: tuple[str, tuple] | None = None  # what the accesses of this thread are part of
-        ctypes.memset(self.local.ptr, 0xFF, t.bytes)
+        ctypes.memset(self.local.begin, 0xFF, t.bytes)
 
     def view(self) -> SharedCells:
         """The whole of it as an array."""
         whole = self.local.view()
-        return SharedCells(whole.__wc_type__, whole.ptr, whole._shape, whole._strides, self)
+        return SharedCells(whole.__wc_type__, whole.begin, whole._shape, whole._strides, self)
 
     def note(self, address: int, kind: str, value: Any) -> None:
         """Record an access to an element. The accessed part of a vector or struct is not known here."""
         kind, path = self.as_one or (kind, () if kind == "write" or self.is_scalar else (None,))
-        at, places = address - self.local.ptr, []
+        at, places = address - self.local.begin, []
         for stride in self.local._strides:
             places.append(at // stride)
             at %= stride
         what = f"{self.name}[{', '.join(map(str, places))}]"
         try:
-            self.block.note((self.local.ptr, address), what, path, kind, value)
+            self.block.note((self.local.begin, address), what, path, kind, value)
         except Race as why:
             raise RuntimeError(str(why)) from None
 

@@ -358,7 +358,7 @@ class _Elements:
     def shown(self) -> ArrayCells:
         """The array as Python code reads it."""
         cells = self.cells
-        return ArrayCells(cells.__wc_type__, cells.ptr, cells._shape, cells._strides, _ReadOnly(cells.owner))
+        return ArrayCells(cells.__wc_type__, cells.begin, cells._shape, cells._strides, _ReadOnly(cells.owner))
 
     def __len__(self) -> int:
         return math.prod(self.extents)

@@ -21,7 +21,7 @@ from ..lang.registry import intrinsic
 from ..lang.types import F32, U64, Array, FixedArray, Scalar, element
 from ..lang.values.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
 from ..lang.values.value_classes import from_leaves, to_leaves
-from .array_view import ArrayCells, LocalCells, counted
+from .array_view import Address, ArrayCells, LocalCells, counted
 
 
 class Grid:
@@ -64,7 +64,7 @@ def tid(count: int = 1) -> Any:
 
 def typed(x: Any) -> Any:
     """A bare Python number as the type it takes where nothing else asks for one."""
-    if isinstance(x, (bool, ScalarValue)):
+    if isinstance(x, (bool, ScalarValue, Address)):
         return x
     if isinstance(x, int):
         return int32(x)
@@ -134,10 +134,11 @@ def _zeros(shape: Any = None, dtype: Any = float, n: Any = None, length: Any = N
 
 
 def _view_at(ptr: Any, shape: Any, dtype: Any = float) -> ArrayCells:
-    """A view of a local array from an address on."""
+    """A view of an array from an address on, in the order of rows."""
     t = type_of(dtype)
-    (count,) = shape if isinstance(shape, tuple) else (shape,)
-    return ArrayCells(Array(t, 1), int(ptr), (int(count),), (t.size,), None)
+    extents = tuple(map(int, shape if isinstance(shape, tuple) else (shape,)))
+    strides = tuple(t.size * math.prod(extents[k + 1 :]) for k in range(len(extents)))
+    return ArrayCells(Array(t, len(extents)), int(ptr), extents, strides, None)
 
 
 _SPEC = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z%])")

@@ -29,6 +29,7 @@ from .tiles.tile_regions import detach_views
 from .tiles.tile_regions import read as read_view
 from .values import (
     POISON,
+    Address,
     Closure,
     ElementRef,
     FormattedString,
@@ -297,7 +298,7 @@ class Context:
 
     def bindable(self, x: Front, node: ast.AST) -> Any:
         """Return the value of a local after `name = x`."""
-        if isinstance(x, (Value, TileView, Static, Closure)):
+        if isinstance(x, (Value, TileView, Static, Closure, Address)):
             return x
         if isinstance(x, FormattedString):
             raise self.error(

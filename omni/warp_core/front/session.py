@@ -23,7 +23,7 @@ from ..lang.kernel import Definition, Function
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
-from ..lang.types import FixedArray, Packed, Scalar, Struct, Type
+from ..lang.types import U64, FixedArray, Packed, Scalar, Struct, Type
 from .calls.inout_arguments import recogniser, resolver
 from .calls.overload_resolution import Match
 from .context import Context, LoweringError, Returned, Zeroed
@@ -37,7 +37,18 @@ from .statements.iteration import Items, iterate
 from .statements.lvalues import from_memory
 from .tiles.tile_names import TileNames, own_name
 from .tiles.tile_views import whole
-from .values import Closure, Front, PassedItem, Static, TupleValue, UntypedLiteral, flatten, spell_shape
+from .values import (
+    Address,
+    Closure,
+    Front,
+    PassedItem,
+    Static,
+    TupleValue,
+    UntypedLiteral,
+    flatten,
+    spell_front,
+    spell_shape,
+)
 
 
 @dataclass
@@ -417,6 +428,9 @@ def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
             x = r.exit.constant(x.value, t if t is not None and x.fits(t) else x.type)
         elif isinstance(x, TupleValue):
             x = TupleValue([r.exit.constant(y.value, y.type) if isinstance(y, UntypedLiteral) else y for y in x.items])
+        elif isinstance(x, Address):
+            if cx.expected is not None and t is not U64:
+                raise _return_mismatch(cx, r, spell_front(x))
         elif not isinstance(x, Value):
             raise cx.error("return-type", "only values can be returned", getattr(r.node, "value", None) or r.node)
         if cx.expected is not None and isinstance(x, Value) and x.type is not t:

@@ -9,12 +9,12 @@ import ast
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..ir.nodes import Loc, Value
 from ..lang.generics import spell
 from ..lang.semantics import convert, int_range
-from ..lang.types import BOOL, F32, I32, Scalar, Tile, Type
+from ..lang.types import BOOL, F32, I32, I64, FixedArray, Scalar, Tile, Type
 
 if TYPE_CHECKING:
     from .context import Context
@@ -132,11 +132,11 @@ class TileView:
 
 
 @dataclass(slots=True)
-class LocalAddress:
-    """The address of a local array (`a.ptr`) and bytes behind it: what `wp.array(ptr=...)` makes a view of."""
+class Address:
+    """The address of an array (`a.ptr`) and an int64 of bytes behind it: what `wp.array(ptr=...)` makes a view of."""
 
     array: Value
-    offset: int = 0
+    offset: Value
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class Poison:
 
 POISON = Poison()
 
-Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | LocalAddress | Closure
+Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | TileView | Address | Closure
 
 
 def with_parameters(x: Any, renamed: Callable[[str], str]) -> Any:
@@ -188,8 +188,8 @@ def spell_front(x: Any) -> str:
         return f"the literal {spell_brief(x)}"
     if isinstance(x, TupleValue):
         return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
-    if isinstance(x, LocalAddress):
-        return "the address of a local array"
+    if isinstance(x, Address):
+        return "the address of an array"
     if isinstance(x, Closure):
         return "a lambda"
     return spell_static(x.obj) if isinstance(x, Static) else "a range"
@@ -221,7 +221,15 @@ def flatten(x: Any) -> tuple[Any, list[Value]]:
     if isinstance(x, TupleValue):
         parts = [flatten(i) for i in x.items]
         return tuple(shape for shape, _ in parts), [v for _, vs in parts for v in vs]
+    if isinstance(x, Address) and not isinstance(x.array.type, FixedArray):
+        return _AddressIn(x.array.type), [x.array, x.offset]
     return _Same(x), []
+
+
+class _AddressIn(NamedTuple):
+    """The shape of an address in arrays of a type."""
+
+    type: Type
 
 
 class _Same:
@@ -245,6 +253,8 @@ class _Same:
 
 def unflatten(shape: Any, values: list[Value]) -> Any:
     """The binding of this shape, taking its values from the front of the list."""
+    if isinstance(shape, _AddressIn):
+        return Address(values.pop(0), values.pop(0))
     if isinstance(shape, tuple):
         return TupleValue([unflatten(s, values) for s in shape])
     if isinstance(shape, _Same):
@@ -254,6 +264,8 @@ def unflatten(shape: Any, values: list[Value]) -> Any:
 
 def shape_types(shape: Any) -> list[Type]:
     """The IR types inside a shape, in order."""
+    if isinstance(shape, _AddressIn):
+        return [shape.type, I64]
     if isinstance(shape, tuple):
         return [t for s in shape for t in shape_types(s)]
     return [] if isinstance(shape, _Same) else [shape]
@@ -261,6 +273,8 @@ def shape_types(shape: Any) -> list[Type]:
 
 def spell_shape(shape: Any) -> str:
     """A shape in the words of the source."""
+    if isinstance(shape, _AddressIn):
+        return f"an address in {spell(shape.type)}"
     if isinstance(shape, tuple):
         return f"({', '.join(map(spell_shape, shape))})"
     return spell_front(shape.x) if isinstance(shape, _Same) else spell(shape)

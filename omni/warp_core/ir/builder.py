@@ -339,7 +339,7 @@ def _fold_extent(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
 
 
 def _folded_extent(b: Builder, code: str, array: Value, attr: int, t: Scalar) -> Value | None:
-    """The extent of a slice is that of the array it was taken from, or the count it was given."""
+    """The extent of a view is that of the array it was taken from, or the count it was given."""
     x = array
     while x.op is not None and x.op.code == "slice":
         parts = slice_parts(x.op.args[1:], x.op.attr)
@@ -348,6 +348,8 @@ def _folded_extent(b: Builder, code: str, array: Value, attr: int, t: Scalar) ->
             return b.op("cast", kept[attr][1][1], attr=t)
         attr = kept[attr][0] if attr < len(kept) else attr + len(parts) - len(kept)
         x = x.op.args[0]
+    if x.op is not None and x.op.code == "view_at":
+        return b.op("cast", x.op.args[2 + attr], attr=t)
     if isinstance(x.type, FixedArray):
         return b.const(x.type.shape[attr], t)
     return None if x is array else b.op(code, x, attr=attr)

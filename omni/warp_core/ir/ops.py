@@ -15,6 +15,8 @@ Attributes, by operation:
   alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands.
+  view_at              None. Operands are an array, bytes behind its address, and an extent for each dimension of the
+                       view: elements next to each other from there on, in the order of rows.
   array_at             the type of the elements; operands are the address in memory and the number of elements.
   is_structure         None; the operand is an address, and the result says whether a descriptor may be read there.
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
@@ -52,6 +54,7 @@ from ..lang.types import (
     BOOL,
     I32,
     I64,
+    MAX_NDIM,
     U8,
     U32,
     U64,
@@ -309,6 +312,13 @@ def slice_parts(args: Sequence[Any], attr: str | None) -> list[tuple[str, Sequen
     return parts
 
 
+def _view_at(types: Types, attr: Any) -> Type:
+    array, offset, *extents = types
+    _need(isinstance(array, Array) and offset is I64, "view of {} at {}", array, offset)
+    _need(1 <= len(extents) <= MAX_NDIM and all(map(_is_index, extents)), "extents {}", extents)
+    return Array(array.dtype, len(extents))
+
+
 def _grad(types: Types, attr: Any) -> Type:
     _need(isinstance(types[0], Array), "not an array: {}", types[0])
     return types[0]
@@ -467,6 +477,7 @@ _ROWS = [
     Op("extent", 1, _extent),
     Op("size", 1, _size),
     Op("slice", None, _slice),
+    Op("view_at", None, _view_at),
     Op("is_null", 1, _is_array),
     Op("grad", 1, _grad),
     Op("array_at", 2, _array_at),

@@ -37,7 +37,7 @@ def _dimensions(op: Operation) -> int:
     (array,) = op.args
     if op.code == "size":
         return _ALL_ELEMENTS
-    is_view = array.op is not None and array.op.code == "slice"
+    is_view = array.op is not None and array.op.code in ("slice", "view_at")
     return _EVERY if is_view else 1 << op.attr
 
 

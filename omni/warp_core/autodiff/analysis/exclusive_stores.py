@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ...ir.analysis.affine_index import Forms, affine_values, launch_invariants
-from ...ir.analysis.alias import is_local, location, may_alias
+from ...ir.analysis.alias import is_by_address, is_local, location, may_alias
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import slice_parts
 from .block_stores import BlockPlace, block_place
@@ -94,7 +94,7 @@ def _whole(op: Operation) -> tuple[Location | None, dict[int, Value] | None]:
     while indices is not None and array.op is not None and array.op.code == "slice":
         indices = _behind(array.op, indices)
         array = array.op.args[0]
-    return location(array), indices
+    return location(array), None if is_by_address(array) else indices
 
 
 def _behind(slicing: Operation, indices: dict[int, Value]) -> dict[int, Value] | None:

@@ -14,6 +14,10 @@ _REASON = (
     "of its own. No derivative can go through values that are stored so. Pass the id as an argument of the kernel, or, "
     "if no derivative should go through them, launch the kernel with record_tape=False"
 )
+BY_ADDRESS = (
+    "a view by address, wp.array(ptr=a.ptr + bytes, ...), has no gradient: use a slice of the array, a[first:last], or "
+    "compute the index. If no derivative should go through it, launch the kernel with record_tape=False"
+)
 
 
 def is_store_by_address(op: Operation) -> bool:

@@ -25,7 +25,7 @@ from ...passes.dce import dce, has_effects
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
 from ..analysis.leaves import assemble, bitcasts_floats, leaf_of, leaf_types
-from ..analysis.structure_stores import is_store_by_address, refuse_store
+from ..analysis.structure_stores import BY_ADDRESS, is_store_by_address, refuse_store
 from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
@@ -231,6 +231,10 @@ class _Forward(ValueTangents):
         if array is None or isinstance(array, Unknown):
             return [array]
         return [self.b.op("slice", array, *self.args(op)[1:], attr=op.attr)]
+
+    def _view_at(self, op: Operation) -> Tangents:
+        (array,) = self._of(op.args[0])
+        return [array if array is None else Unknown(BY_ADDRESS, op)]
 
     def _load(self, op: Operation) -> Tangents:
         array = self._array(op.args[0])

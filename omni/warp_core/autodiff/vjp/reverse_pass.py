@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from ...ir.analysis.alias import identified_object, is_local, is_made_by, is_own
+from ...ir.analysis.alias import identified_object, is_by_address, is_local, is_made_by, is_own
 from ...ir.analysis.effects import works_on_tiles
 from ...ir.builder import Builder
 from ...ir.interp.block_runner import has_any
@@ -26,6 +26,7 @@ from ...passes.dce import REMOVABLE, has_effects
 from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
 from ..analysis.leaves import Leaves, assemble, bitcasts_floats, leaf_of, leaf_types, member_span
+from ..analysis.structure_stores import BY_ADDRESS
 from ..analysis.zero_guard import needs_zero_guard
 from ..rules import scalar_rules
 from ..rules.custom_rules import reverse_custom
@@ -354,6 +355,8 @@ class Reverse:
         """The array of the gradient of `array`. Local arrays have theirs beside them."""
         if is_made_by(array, "shared", "tile_to_memory"):
             return self.sent_by_threads(array)
+        if is_by_address(array):
+            raise NotDifferentiable(BY_ADDRESS, array.op)
         if not is_local(array):
             if identified_object(array) is None and array.type.dtype in self.scopes.local_types:
                 raise NotDifferentiable("a choice among arrays, one of them local, has no gradient", array.op)

@@ -16,12 +16,12 @@ from ...lang.generics import spell
 from ...lang.kernel import constant as constant_function
 from ...lang.types import BOOL, MAX_NDIM, Array, FixedArray, Packed, Scalar, Struct, Type
 from ..context import Context
-from ..expressions import local_arrays
+from ..expressions import addresses, local_arrays
 from ..expressions.array_indexing import array_type, locate
 from ..expressions.member_access import array_index, store
 from ..expressions.operators import binary, unary
 from ..names import captured
-from ..values import Closure, ElementRef, Front, LocalAddress, Static, TupleValue, UntypedLiteral, spell_front
+from ..values import Address, Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .calls import Call, count_arguments, handles, loaded, same_type
 
 # -- threads --------------------------------------------------------------------------------------------------------
@@ -116,36 +116,44 @@ def _zeros(cx: Context, c: Call) -> Front:
 
 @handles("array")
 def _array(cx: Context, c: Call) -> Front:
-    """`wp.array(ptr=a.ptr + bytes, shape=n, dtype=t)`, a view of the local array `a`."""
+    """`wp.array(ptr=a.ptr + bytes, shape=n, dtype=t)`, a view of the array `a`."""
     at = c.kwargs.get("ptr")
-    if not isinstance(at, LocalAddress):
+    if not isinstance(at, Address):
         text = (
-            "`wp.array` can be used outside of kernels only, but for views `wp.array(ptr=a.ptr, ...)` of local arrays"
+            "`wp.array` can be used outside of kernels only, but for views `wp.array(ptr=a.ptr, ...)` of an array `a`"
         )
         helps = "pass arrays as arguments; `wp.zeros(shape, dtype)` makes one of the thread's own"
         raise cx.error("not-callable", text, getattr(c.node, "func", c.node), help=helps)
     rest = replace(c, kwargs={name: x for name, x in c.kwargs.items() if name != "ptr"})
-    return local_arrays.view_at(cx, at, fixed_array(cx, rest, "wp.array", "a view"), c.node)
+    if isinstance(at.array.type, FixedArray):
+        return addresses.local_view(cx, at, fixed_array(cx, rest, "wp.array", "a view"), c.node)
+    shape, shape_node, dtype = _shape_and_dtype(cx, rest, "wp.array", "a view")
+    return addresses.view(cx, at, shape, dtype, shape_node)
 
 
 def fixed_array(cx: Context, c: Call, name: str, what: str) -> FixedArray:
     """The type of the array that a call makes, from its shape and dtype."""
-    given = dict(zip(("shape", "dtype"), zip(c.args, c.nodes)), **{k: (x, c.kw_nodes[k]) for k, x in c.kwargs.items()})
-    shapes = [given.pop(name) for name in ("shape", "n", "length") if name in given]
-    dtype, dtype_node = given.pop("dtype", (Static(float), c.node))
-    if len(shapes) != 1 or len(c.args) > 2 or given:
-        raise cx.error("arguments", f"in a kernel, `{name}` takes a shape and a dtype", c.node)
-    ((shape, shape_node),) = shapes
+    shape, shape_node, t = _shape_and_dtype(cx, c, name, what)
     shape_of = f"the shape of {what}"
     extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, ElementRef) else shape, shape_node, shape_of)
     extents = extents if isinstance(extents, tuple) else (extents,)
     if not 1 <= len(extents) <= MAX_NDIM or not all(type(n) is int and n > 0 for n in extents):
         text = f"{shape_of} is one to {MAX_NDIM} positive integers"
         raise cx.error("arguments", text, shape_node)
+    return FixedArray(t, extents)
+
+
+def _shape_and_dtype(cx: Context, c: Call, name: str, what: str) -> tuple[Front, ast.AST, Type]:
+    """The shape and dtype of the array that a call makes, and where the shape is written."""
+    given = dict(zip(("shape", "dtype"), zip(c.args, c.nodes)), **{k: (x, c.kw_nodes[k]) for k, x in c.kwargs.items()})
+    shapes = [given.pop(name) for name in ("shape", "n", "length") if name in given]
+    dtype, dtype_node = given.pop("dtype", (Static(float), c.node))
+    if len(shapes) != 1 or len(c.args) > 2 or given:
+        raise cx.error("arguments", f"in a kernel, `{name}` takes a shape and a dtype", c.node)
     t = type_or_none(cx.constant(dtype, dtype_node, "the dtype"))
     if not isinstance(t, Type) or isinstance(t, Array):
         raise cx.error("arguments", f"the dtype of {what} is a scalar, vector, matrix or struct type", dtype_node)
-    return FixedArray(t, extents)
+    return *shapes[0], t
 
 
 @handles("address_of")

@@ -8,11 +8,11 @@ from typing import Any
 from ...ir.nodes import Value
 from ...lang.annotations import type_or_none
 from ...lang.generics import spell
-from ...lang.types import BOOL, F32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from ...lang.types import BOOL, F32, U64, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from ..calls.calls import CONSTRUCT, Call, handles
 from ..context import Context, LoweringError
 from ..limits import VECTOR
-from ..values import ElementRef, Front, TupleValue, UntypedLiteral, spell_front
+from ..values import Address, ElementRef, Front, TupleValue, UntypedLiteral, spell_front
 
 
 def construct(cx: Context, t: Type, c: Call) -> Front:
@@ -51,6 +51,8 @@ def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
         return made
     if isinstance(x, Value) and isinstance(x.type, Scalar):
         return cx.at(c.node).op("cast", x, attr=t)
+    if isinstance(x, Address) and t is U64:
+        return x
     raise cx.error("type-mismatch", f"{spell_front(x)} cannot be converted to {spell(t)}", c.arg_node(0))
 
 

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Operation, Value
-from ...lang.generics import spell
 from ...lang.types import I32, Array, FixedArray, Struct, Type, leaves
-from ..values import Front, LocalAddress, TupleValue
+from ..values import Address, TupleValue
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -71,28 +70,6 @@ def detached(cx: Context, x: Any, node: ast.AST) -> Any:
     return x
 
 
-def moved(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> LocalAddress:
-    """The address of a local array and bytes known at compile time."""
-    base, by = (left, right) if isinstance(left, LocalAddress) else (right, left)
-    if symbol != "+" or not isinstance(base, LocalAddress) or isinstance(by, LocalAddress):
-        raise cx.error("unsupported", "the address of a local array takes `+` and a number of bytes only", node)
-    return LocalAddress(base.array, base.offset + cx.constant(by, node, "the bytes behind a local array"))
-
-
-def view_at(cx: Context, at: LocalAddress, t: FixedArray, node: ast.AST) -> Value:
-    """The elements of a local array from an address on, as an array that shares them."""
-    whole = at.array.type
-    first, rest = divmod(at.offset, t.dtype.size)
-    if whole.ndim != 1 or t.ndim != 1 or whole.dtype is not t.dtype or rest or first < 0:
-        text = f"{spell(t)} at byte {at.offset} does not share elements of {spell(whole)}"
-        raise cx.error("unsupported", text, node, help="a view has the dtype of the local array, and one dimension")
-    if first + t.shape[0] > whole.shape[0]:
-        text = f"{t.shape[0]} elements from element {first} on end behind {spell(whole)}"
-        raise cx.error("index", text, node)
-    b = cx.at(node)
-    return b.op("slice", at.array, b.i32(first), b.i32(t.shape[0]), b.i32(1), attr="r")
-
-
 def view(cx: Context, x: Value, t: Type) -> Value:
     """The array `x` as an argument for a parameter of type `t`."""
     return cx.b.op("slice", x, attr="") if isinstance(x.type, FixedArray) and x.type is not t else x
@@ -134,6 +111,8 @@ def returned(cx: Context, x: Any, node: ast.AST) -> Any:
     def visit(x: Any) -> Any:
         if isinstance(x, TupleValue):
             return TupleValue([visit(i) for i in x.items])
+        if isinstance(x, Address):
+            refuse_escape(cx, x.array, node, "this returns the address of")
         if not isinstance(x, Value):
             return x
         if not isinstance(x.type, FixedArray):

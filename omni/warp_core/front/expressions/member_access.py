@@ -28,7 +28,6 @@ from ..values import (
     ElementRef,
     EnumMember,
     Front,
-    LocalAddress,
     Poison,
     Static,
     TileView,
@@ -36,6 +35,7 @@ from ..values import (
     UntypedLiteral,
     spell_front,
 )
+from .addresses import address_of
 from .array_indexing import array_type, extent, locate, shape_of, size_of
 from .local_arrays import refuse_escape
 from .slicing import section
@@ -172,14 +172,8 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return UntypedLiteral(t.ndim)
     if node.attr == "dtype":
         return Static(t.dtype)
-    if node.attr == "ptr" and isinstance(t, FixedArray):
-        return LocalAddress(array)
     if node.attr == "ptr":
-        helps = (
-            "pass the array, or a slice of it: `a[1:]` is a view of the same memory. For another shape, reshape it "
-            "before the launch, `a.reshape((2, 3))`, or compute the index, `a[i * 3 + j]`"
-        )
-        raise cx.error("unsupported", "a kernel cannot take addresses", node, help=helps)
+        return address_of(cx, array)
     names = ("shape", "size", "ndim", "dtype")
     text = f"{spell(array.type)} has no member `{node.attr}`"
     raise cx.error("no-member", text, node, candidates=nearest(node.attr, names) or names)

@@ -24,8 +24,8 @@ from ..limits import check_bits, check_items
 from ..messages import cast_help, is_none
 from ..tiles.tile_operands import PRODUCT, check_operands
 from ..tiles.tile_regions import elementwise, is_tile
-from ..values import Front, LocalAddress, Static, TupleValue, UntypedLiteral, spell_front
-from . import local_arrays
+from ..values import Address, Front, Static, TupleValue, UntypedLiteral, spell_front
+from .addresses import moved
 
 
 class Row(NamedTuple):
@@ -68,8 +68,8 @@ def binary(
 ) -> Front:
     """`left kind right`."""
     row = TABLE[kind]
-    if isinstance(left, LocalAddress) or isinstance(right, LocalAddress):
-        return local_arrays.moved(cx, row.symbol, left, right, node)
+    if isinstance(left, Address) or isinstance(right, Address):
+        return moved(cx, row.symbol, left, right, node)
     if is_tile(left) or is_tile(right):
         if row.symbol == "@" and is_tile(left) and is_tile(right):
             return PRODUCT[0](cx, cx.materialise(left, left_node), cx.materialise(right, right_node), node)

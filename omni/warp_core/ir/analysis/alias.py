@@ -1,7 +1,8 @@
 """Alias analysis: which memory an array value shows, and which arrays may share elements. Start with `provenance`.
 
-An array value is derived from its *underlying object* by slices, parts, members of structs and gradients. That object
-is a parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an `if`.
+An array value is derived from its *underlying object* by slices, views, parts, members of structs and gradients. That
+object is a parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an
+`if`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..nodes import Function, Operation, Value
 from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
+_VIEWS = ("slice", "view_at", "shared_part")
 _IDENTIFIED = ("alloca", "shared", "tile_to_memory")
 _OWN = ("alloca", "stash", "shared", "tile_to_memory")
 
@@ -26,7 +28,7 @@ class Provenance(NamedTuple):
         object: the underlying object, an array or a struct that holds it.
         members: the members that lead from the object to the array.
         gradients: how often the way takes the gradient of an array.
-        is_view: whether the way takes a slice of an array.
+        is_view: whether the way takes a part of an array.
     """
 
     object: Value
@@ -39,14 +41,14 @@ def provenance(array: Value) -> Provenance:
     """Return how `array`, or a struct that holds arrays, is derived from its underlying object."""
     members: tuple[int, ...] = ()
     gradients, is_view = 0, False
-    while (op := array.op) is not None and op.code in ("slice", "shared_part", "grad", "extract"):
+    while (op := array.op) is not None and op.code in (*_VIEWS, "grad", "extract"):
         if op.code == "extract":
             array, path = _member_source(op)
             members = path + members
         else:
             array = op.args[0]
             gradients += op.code == "grad"
-            is_view |= op.code in ("slice", "shared_part")
+            is_view |= op.code in _VIEWS
     return Provenance(array, members, gradients, is_view)
 
 
@@ -85,6 +87,15 @@ def is_made_by(array: Value, *codes: str) -> bool:
     """True if one of these operations makes the underlying object of `array`."""
     op = underlying_object(array).op
     return op is not None and op.code in codes
+
+
+def is_by_address(array: Value) -> bool:
+    """True if `array` is a view by address, or a part of one: its indices say nothing of the array that it views."""
+    while array.op is not None and array.op.code in _VIEWS:
+        if array.op.code == "view_at":
+            return True
+        array = array.op.args[0]
+    return False
 
 
 def is_gradient(array: Value) -> bool:

@@ -15,7 +15,7 @@ from ..nodes import Function, Operation, Region, Value
 from ..ops import OPS, index_count, slice_parts
 from ..printer import reachable
 from .affine_index import Affine, affine_values
-from .alias import Location, is_own, location
+from .alias import Location, is_by_address, is_own, location
 from .array_origins import ACCESSES, AccessedArrays, Source, may_share
 from .uniformity import analyze
 
@@ -177,6 +177,8 @@ class _OwnElements:
             inner = iter(found)
             found = [self._index(letter, given, inner) for letter, given in parts] + list(inner)
             array = array.op.args[0]
+        if is_by_address(array):
+            return None
         known = [form for form in found if form is not None and not form.has_parameters]
         return (array, known) if len(known) == len(found) else None
 

@@ -92,6 +92,15 @@ class MemArray:
         view.watch = self.watch
         return view
 
+    def view_at(self, offset: int, extents: Sequence[int]) -> MemArray:
+        """The view that the operation `view_at` takes. Raises `Trap` when it begins inside an element."""
+        first, rest = divmod(offset, self.dtype.size)
+        if rest:
+            raise Trap(f"a view at byte {offset} of elements of {self.dtype.size} bytes")
+        view = MemArray(self.dtype, extents, self.data, self.offset + first)
+        view.watch = self.watch
+        return view
+
     def gradient(self) -> MemArray:
         """The array of the gradient; a null array without one."""
         return self.grad or MemArray.null(self.dtype, len(self.shape))

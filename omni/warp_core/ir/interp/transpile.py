@@ -475,6 +475,7 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "extent": lambda w, op, a: f"{a}.shape[{op.attr}]",
     "size": lambda w, op, a: f"_prod({a}.shape)",
     "slice": lambda w, op, a, *operands: f"{a}.slice({op.attr!r}, {_tuple(operands)})",
+    "view_at": lambda w, op, a, at, *extents: f"{a}.view_at({at}, {_tuple(extents)})",
     "grad": lambda w, op, a: f"{a}.gradient()",
     "array_at": lambda w, op, address, count: f"_c.array_at({w._bind(op.attr)}, {address}, {count})",
     "is_structure": lambda w, op, address: "True",  # `array_at` traps if nothing is there

@@ -6,6 +6,7 @@ convert them, the front end reports the difference of types.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from ..registry import public
@@ -52,10 +53,12 @@ class Expression(NamedTuple):
 
 
 class Reader:
-    """Reads expressions from tokens. `names` are the variables so far, by their names in the text."""
+    """Reads expressions from tokens. `names` are the variables so far, by their names in the text; of some, `arrays`,
+    the text may take the address.
+    """
 
-    def __init__(self, found: list[Token], names: dict[str, Expression]):
-        self.tokens, self.at, self.names = found, 0, names
+    def __init__(self, found: list[Token], names: dict[str, Expression], arrays: Collection[str] = ()):
+        self.tokens, self.at, self.names, self.arrays = found, 0, names, arrays
 
     # -- tokens ---------------------------------------------------------------------------------------------------
 
@@ -145,7 +148,7 @@ class Reader:
             self.take()
             is_type, kind = self.type_here()
             if is_type and kind is not None and self.accept(")"):
-                return converted(self.unary(), kind)
+                return self.address(kind) or converted(self.unary(), kind)
             self.at = before
         return self.postfix(self.primary())
 
@@ -201,8 +204,11 @@ class Reader:
         bits = self.accept("&")
         self.expect(">")
         self.expect("(")
-        x = self.expression()
+        address = None if bits or how != "reinterpret_cast" else self.address(kind)
+        x = address or self.expression()
         self.expect(")")
+        if address:
+            return address
         if not is_type or kind is None or bits != (how == "reinterpret_cast"):
             raise NotTranslated(f"this {how}")
         if not bits:
@@ -210,6 +216,14 @@ class Reader:
         if x.type is None or x.type.size != kind.size:
             raise NotTranslated("a reinterpret_cast to a type of another size")
         return Expression(f"wp.cast({x.text}, {_name(kind)})", kind)
+
+    def address(self, kind: Scalar | None) -> Expression | None:
+        """The address of an array, `a.data`, if that comes next and is wanted as a number."""
+        texts = [token.text for token in self.tokens[self.at : self.at + 4]]
+        if kind is not U64 or texts[0] not in self.arrays or texts[1:3] != [".", "data"] or texts[3:] == ["["]:
+            return None
+        self.at += 3
+        return Expression(f"wp.uint64({self.names[texts[0]].text}.ptr)", U64)
 
     def call(self, name: str) -> Expression:
         """The call of a function, its opening bracket taken."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
-from ..types import I32, Scalar, Type
+from ..types import I32, Array, Scalar, Type
 from .c_expressions import Expression, Reader, converted, operation, truth
 from .c_tokens import NotTranslated, tokens
 
@@ -25,7 +25,8 @@ def translate(text: str, params: Sequence[tuple[str, Type]], result: Type | None
         NotTranslated: the text has something besides numbers, branches and loops.
     """
     names = {name: Expression(name, t if isinstance(t, Scalar) else None) for name, t in params}
-    body = _Body(Reader(tokens(text), names), result if isinstance(result, Scalar) else None)
+    arrays = {name for name, t in params if isinstance(t, Array)}
+    body = _Body(Reader(tokens(text), names, arrays), result if isinstance(result, Scalar) else None)
     while body.reader.tokens[body.reader.at].kind != "end":
         body.statement(1, True)
     return body.lines or ["    pass"]
