@@ -196,6 +196,9 @@ def add_code(
 def set_class_maker(make: Callable[[str], type[Value]]) -> None:
     """Let native code find the class of a type by the type's key."""
 
+def set_array_maker(make: Callable[..., Any]) -> None:
+    """Let native code make the class of arrays of `ctypes` for `cls * length`."""
+
 READONLY: int
 """Bit of `ArrayBase.flags`: kernels that write the array refuse it. The other bits are free for the caller."""
 

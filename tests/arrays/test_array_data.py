@@ -476,3 +476,13 @@ def test_open_extents_that_data_do_not_fill(shape):
         wp.array(np.arange(6.0), dtype=float, shape=shape)
     with pytest.raises(ValueError, match="must not be negative"):
         wp.zeros((2, -1), dtype=float)
+
+
+def test_an_array_without_elements_may_be_told_that_it_has_no_memory():
+    a = wp.empty((2, 0), dtype=float)
+    a.ptr = None
+    assert a.shape == (2, 0) and a.list() == []
+    with pytest.raises(AttributeError, match="cannot be replaced"):
+        wp.zeros(1, dtype=float).ptr = None
+    with pytest.raises(AttributeError, match="cannot be replaced"):
+        a.ptr = 8

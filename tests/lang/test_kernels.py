@@ -586,3 +586,27 @@ def test_lanes_are_checked_where_they_are_given(lanes, error):
 def test_options_for_gpus_are_checked_where_they_are_given(options, error, text):
     with pytest.raises(error, match=text):
         wp.kernel(**options)
+
+
+@pytest.mark.parametrize("mode", ["release", "debug", "interpret"])
+@pytest.mark.parametrize("room", [0, 1, 3])
+def test_a_condition_keeps_indices_of_components_in_range(room, mode, monkeypatch):
+    """A vector of `room` components, which may be none, takes the first numbers; the others are counted."""
+    monkeypatch.setattr(wp.config, "mode", mode)
+
+    @wp.kernel
+    def k(x: wp.array(dtype=int), out: wp.array(dtype=int)):
+        first = wp.vector(length=wp.static(room), dtype=wp.int32)
+        n = 0
+        for j in range(x.shape[0]):
+            if n < wp.static(room):
+                first[n] = x[j]
+                n += 1
+            else:
+                out[0] += 1
+        for j in range(n):
+            out[1 + j] = first[j]
+
+    out = wp.zeros(4, dtype=int)
+    wp.launch(k, dim=1, inputs=[wp.array([7, 8, 9, 10], dtype=int), out])
+    assert out.list() == [4 - room, *[7, 8, 9][:room], *[0] * (3 - room)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 
 import numpy as np
@@ -71,3 +72,23 @@ def test_kinds_of_values_take_parameters_in_annotations():
     assert kind[int, 3].__args__ == (int, 3)
     with pytest.raises(TypeError, match="vec3f is one type"):
         wp.vec3[3]
+
+
+@pytest.mark.parametrize("cls", CASES, ids=lambda c: c.__name__)
+def test_arrays_of_values_share_memory_as_those_of_ctypes_do(cls):
+    count, dtype = cls._length_, CASES[cls]
+    memory = np.arange(3 * count, dtype=dtype)
+    values = (cls * 3).from_buffer(memory)
+    assert isinstance(values, ctypes.Array) and len(values) == 3 and ctypes.sizeof(values) == memory.nbytes
+    assert [np.asarray(v).ravel().tolist() for v in values] == memory.reshape(3, count).tolist()
+    values[1] = cls(*range(7, 7 + count))
+    np.asarray(values[2]).ravel()[0] = 50
+    assert memory.tolist() == [*range(count), *range(7, 7 + count), 50, *range(2 * count + 1, 3 * count)]
+    copied = (cls * 3).from_buffer_copy(memory)
+    memory[:] = 0
+    assert type(copied[0]) is cls and np.asarray(copied[0]).ravel().tolist() == list(range(count))
+
+
+def test_bases_of_classes_of_values_make_no_arrays():
+    with pytest.raises(TypeError, match="has no components to make arrays of"):
+        wp.vec3.__mro__[1] * 2

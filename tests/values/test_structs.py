@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import pickle
 from typing import Any
@@ -296,3 +297,19 @@ def test_programs_can_look_into_a_struct():
     assert wp.types.is_array(Outer.vars["key"].type)
     assert Outer.key == Outer.__qualname__ and isinstance(Outer(), Outer.cls)
     assert Outer(vars=3).vars == 3 and Outer().key is None
+
+
+def test_a_struct_tells_its_fields_as_a_dictionary():
+    @wp.struct
+    class Ball:
+        radius: float
+        place: wp.vec3
+        hits: wp.array(dtype=int)
+
+    hits = wp.zeros(2, dtype=int)
+    ball = Ball(radius=2.0, place=wp.vec3(1.0, 2.0, 3.0), hits=hits)
+    assert vars(ball) == {"radius": 2.0, "place": wp.vec3(1.0, 2.0, 3.0), "hits": hits}
+    assert vars(ball)["hits"] is hits
+    vars(ball)["radius"] = 3.0
+    assert ball.radius == 2.0
+    assert copy.copy(ball) == ball

@@ -14,6 +14,7 @@ namespace {
 constexpr Py_ssize_t kLargest = PY_SSIZE_T_MAX / 64;  // bytes of a value
 
 PyObject* class_maker = nullptr;  // makes the class of a type from the type's key
+PyObject* array_maker = nullptr;  // makes the class of arrays of `ctypes` from a class and a length
 
 // -- construction from the usual arguments ----------------------------------------------------------------------------
 
@@ -244,6 +245,15 @@ PyObject* make_class(PyTypeObject* meta, PyObject* args, PyObject* keywords) {
     return made.release().ptr();
 }
 
+// `cls * length`, as for types of `ctypes`.
+PyObject* array_class(PyObject* cls, Py_ssize_t length) {
+    if (is_concrete(cls) && array_maker) return PyObject_CallFunction(array_maker, "On", cls, length);
+    return PyErr_Format(PyExc_TypeError, "%s has no components to make arrays of",
+                        reinterpret_cast<PyTypeObject*>(cls)->tp_name);
+}
+
+PySequenceMethods class_as_sequence = {.sq_repeat = array_class};
+
 void dealloc_class(PyObject* self) {
     PyObject* type = reinterpret_cast<ValueClass*>(self)->info.type;
     PyType_Type.tp_dealloc(self);
@@ -322,6 +332,7 @@ void bind_values(nb::module_& m) {
 #ifdef Py_TPFLAGS_ITEMS_AT_END
     value_meta.tp_flags |= Py_TPFLAGS_ITEMS_AT_END;
 #endif
+    value_meta.tp_as_sequence = &class_as_sequence;
     value_meta.tp_new = make_class;
     value_meta.tp_dealloc = dealloc_class;
     ready(value_meta);
@@ -339,6 +350,7 @@ void bind_values(nb::module_& m) {
     m.attr("ValueClass") = nb::handle(reinterpret_cast<PyObject*>(&value_meta));
     m.attr("Value") = nb::handle(reinterpret_cast<PyObject*>(&value_type));
     m.def("set_class_maker", [](nb::callable make) { class_maker = make.release().ptr(); }, nb::arg("make"));
+    m.def("set_array_maker", [](nb::callable make) { array_maker = make.release().ptr(); }, nb::arg("make"));
 }
 
 }  // namespace wc

@@ -363,6 +363,12 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         transfer.share(self)
         return self._address
 
+    @ptr.setter
+    def ptr(self, value: None) -> None:
+        """An array without elements may be told that it has no memory; that changes nothing."""
+        if value is not None or self.size:
+            raise AttributeError("the memory of an array cannot be replaced: make another one, wp.array(ptr=...)")
+
     @property
     def device(self) -> Device:
         """The device of the memory."""

@@ -256,9 +256,10 @@ class FunctionEmitter(Control):
         self.one(op, whole[:start] + self.get(op.args[1]) + whole[end:])
 
     def op_extract_dyn(self, op: Operation) -> None:
-        """A chain of selects; an index outside gives the first component."""
+        """A chain of selects; an index outside gives the first component, or zero where a vector is empty."""
         parts, (index,) = self.get(op.args[0]), self.get(op.args[1])
-        result = parts[0]
+        scalar = op.result.type
+        result = parts[0] if parts else LaneValue(scalar, literal(0, scalar))
         for i, part in enumerate(parts[1:], 1):
             here = self.lanes.binary("eq", index, LaneValue(index.type, str(i)))
             result = self.lanes.select(here, part, result)

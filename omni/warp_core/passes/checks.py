@@ -209,13 +209,13 @@ class _Checker(Rewriter):
 
     # -- bounds -------------------------------------------------------------------------------------------------
 
-    def _in_range(self, index: Value, size: Value, what: str) -> None:
+    def _in_range(self, index: Value, size: Value, what: str, needed: Value | None = None) -> None:
         reach = int_range(index.type)[1] + 1
         t = U64 if reach > 1 << 31 else U32
         bound = self.b.op("min", size, self.b.const(reach, I64)) if size.type is I64 and t is U32 else size
         ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", bound, attr=t))
         written = index.op.args[0] if index.op is not None and index.op.code == "from_end" else index
-        self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (written, size))
+        self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (written, size), needed)
 
     def _array_indices(self, array: Value, indices: Iterable[tuple[int, Value]]) -> None:
         name = f" of array {array.name!r}" if array.name else " of an array"
@@ -231,9 +231,9 @@ class _Checker(Rewriter):
                 return
             t = members(t)[step]
 
-    def _component(self, index: Value, t: Packed) -> None:
+    def _component(self, index: Value, t: Packed, needed: Value | None = None) -> None:
         if not (index.is_const and 0 <= index.const < t.count):
-            self._in_range(index, self.b.const(t.count, index.type), f"a component of {spell(t)}")
+            self._in_range(index, self.b.const(t.count, index.type), f"a component of {spell(t)}", needed)
 
     def _access(self, op: Operation) -> None:
         array, *rest = self.args(op)
@@ -262,7 +262,7 @@ class _Checker(Rewriter):
     def visit_extract_dyn(self, op: Operation) -> None:
         x, *_, index = self.args(op)
         before = len(self._run)
-        self._component(index, x.type)
+        self._component(index, x.type, self._needed(op))
         self._copy_checked(op, before)
 
     visit_insert_dyn = visit_extract_dyn

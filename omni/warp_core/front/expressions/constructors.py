@@ -212,13 +212,13 @@ def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
     return fallback
 
 
-def _number(cx: Context, c: Call, name: str) -> int | None:
+def _number(cx: Context, c: Call, name: str, least: int = 1) -> int | None:
     if name not in c.kwargs:
         return None
     node = c.kw_nodes.get(name, c.node)
     n = cx.constant(c.kwargs[name], node, f"`{name}`")
-    if not isinstance(n, int) or n < 1:
-        raise cx.error("arguments", f"`{name}` must be a positive integer", node)
+    if not isinstance(n, int) or n < least:
+        raise cx.error("arguments", f"`{name}` must be an integer from {least} on", node)
     if n > VECTOR:
         raise cx.error("too-large", f"`{name}` is more than {VECTOR}, the longest that kernels compute with", node)
     return n
@@ -231,7 +231,7 @@ def _without(c: Call, *names: str) -> Call:
 @handles("vector")
 def _vector(cx: Context, c: Call) -> Front:
     s = _dtype(cx, c)
-    length = _number(cx, c, "length")
+    length = _number(cx, c, "length", least=0)
     if length is None:
         single = c.args[0] if len(c.args) == 1 else None
         length = (
@@ -239,8 +239,8 @@ def _vector(cx: Context, c: Call) -> Front:
             if isinstance(single, (Value, ElementRef)) and isinstance(single.type, Vec)
             else len(c.args)
         )
-    if length == 0:
-        raise cx.error("arguments", "wp.vector needs its components or `length=`", c.node)
+        if length == 0:
+            raise cx.error("arguments", "wp.vector needs its components or `length=`", c.node)
     return construct(cx, Vec(length, s), _without(c, "length", "dtype"))
 
 

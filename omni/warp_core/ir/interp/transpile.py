@@ -76,7 +76,7 @@ def _wrapped(expression: str, t: Scalar) -> str:
 
 def _literal(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))},)"
+        return _tuple(list(map(_literal, value)))
     if isinstance(value, float) and not math.isfinite(value):
         return "_nan" if math.isnan(value) else "_inf" if value > 0 else "-_inf"
     return repr(value)

@@ -6,6 +6,7 @@ Memory of a vector or matrix itself is shared by `c_type.from_buffer(value)`.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -67,6 +68,30 @@ def ctype_of(t: Scalar | Packed | Struct) -> Any:
         members = [(name, _ArrayDescriptor if isinstance(m, Array) else ctype_of(m)) for name, m in t.fields]
         return type(t.name, (ctypes.Structure,), {"_fields_": members})
     return _OF_SCALARS[t]
+
+
+@cache
+def array_class(cls: Any, length: int) -> Any:
+    """Return the class of arrays of `ctypes` whose items are values of a class, `wp.vec3 * 4`. Items share the memory.
+
+    >>> (wp.vec2i * 2).from_buffer_copy(np.arange(4, dtype=np.int32))[1]
+    vec2i([2, 3])
+    """
+    item: Any = ctype_of(cls.__wc_type__)
+    array: Any = item * length
+
+    class _Values(array):
+        def __getitem__(self, i: int) -> Any:
+            return cls.from_buffer(super().__getitem__(i))
+
+        def __setitem__(self, i: int, value: Any) -> None:
+            super().__setitem__(i, item.from_buffer_copy(value if isinstance(value, cls) else cls(*value)))
+
+        def __iter__(self) -> Iterator[Any]:
+            return (self[i] for i in range(length))
+
+    _Values.__name__ = _Values.__qualname__ = f"{cls.__name__}_Array_{length}"
+    return _Values
 
 
 def value_at(cls: Any, address: int) -> Any:

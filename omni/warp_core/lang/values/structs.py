@@ -158,6 +158,11 @@ class StructValue(metaclass=StructType):
         """Equal values hash equal, so what is in a set or a key must not change."""
         return hash(tuple(id(x) if isinstance(t, Array) else x for (_, t), x in self._typed_leaves()))
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """The fields by name, as `vars(s)` gives them. Changing the dictionary does not change the struct."""
+        return {name: getattr(self, name) for name, _ in self.__wc_type__.fields}
+
     def __reduce__(self) -> tuple:
         return _rebuild, (type(self), self._leaves())
 

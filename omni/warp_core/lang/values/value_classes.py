@@ -37,6 +37,7 @@ from ..types import (
     Vec,
     parse_type,
 )
+from .ctypes_views import array_class
 from .scalars import SCALAR_CLASSES, component, plain_number
 from .type_registry import python_type, register_maker, wc_type
 from .value_methods import Components, Matrix, Quaternion, SpatialVector, Transformation, Vector, widened
@@ -135,6 +136,7 @@ def _define(t: Packed) -> Any:
 for _kind in _BASES:
     register_maker(_kind, _define)
 _native.set_class_maker(lambda key: python_type(parse_type(key)))
+_native.set_array_maker(array_class)
 
 
 def _scalar_dtype(dtype: Any, what: str, floats_only: bool = False) -> Scalar:
