@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -643,23 +644,9 @@ def overwriting(through, cleared):
 
 
 @pytest.mark.parametrize("through", ["array", "struct"])
-def test_a_gradient_that_leaves_what_was_overwritten_is_refused(through):
-    put = overwriting(through, cleared=False)
-    kernel = twice_by(put, through)
-    x, y = numbers(3.0), numbers(0.0)
-    wp.launch(kernel, 1, inputs=[x, y])
-    assert y.list() == [16.0]  # (x + 1) ** 2
-    with (
-        pytest.raises(wp.CompileError, match=r"overwrites elements of `y`.* `wp.adjoint\[y\]\[i\] = 0.0`"),
-        wp.Tape() as tape,
-    ):
-        wp.launch(kernel, 1, inputs=[x, y])
-        tape.backward(grads={y: wp.ones(1, dtype=float)})
-
-
-@pytest.mark.parametrize("through", ["array", "struct"])
-def test_a_gradient_that_clears_what_was_overwritten(through):
-    kernel = twice_by(overwriting(through, cleared=True), through)
+@pytest.mark.parametrize("cleared", [True, False])
+def test_what_was_overwritten_has_no_gradient_behind_a_custom_function(through, cleared):
+    kernel = twice_by(overwriting(through, cleared), through)
     x, y = numbers(3.0, 5.0), numbers(0.0, 0.0)
     with wp.Tape() as tape:
         wp.launch(kernel, 2, inputs=[x, y])
@@ -688,6 +675,67 @@ def twice_by(put, through):
             put(y, i, x[i] + 1.0)
 
     return k
+
+
+@wp.func
+def factor(n: int, first: int, a: F, u: F):
+    for i in range(n):
+        for j in range(i + 1):
+            if j < 2 or i == j:
+                u[first + i * n + j] = a[first] * float(i + j)
+                u[first + i * n + j] = u[first + i * n + j] + 1.0
+
+
+@wp.func_grad(factor)
+def factor_gradient(n: int, first: int, a: F, u: F):
+    pass  # no derivative goes through `u`
+
+
+def test_a_gradient_without_code_cuts_off_what_was_overwritten():
+    """The elements that the loops set have no part in the gradient of what was there before, the others all of it."""
+
+    @wp.kernel
+    def before(x: F, u: F):
+        i = wp.tid()
+        u[i] = x[i] * x[i]
+
+    @wp.kernel
+    def factors(sizes: wp.array[int], first: wp.array[int], a: F, u: F):
+        i = wp.tid()
+        factor(sizes[i], first[i], a, u)
+
+    sizes, first = [2, 4, 1], [0, 4, 20]
+    x, a, u = numbers(*range(1, 23)), numbers(*range(22)), numbers(*[0.0] * 22)
+    with wp.Tape() as tape:
+        wp.launch(before, 22, inputs=[x, u])
+        wp.launch(factors, 3, inputs=[wp.array(sizes, dtype=int), wp.array(first, dtype=int), a, u])
+    tape.backward(grads={u: wp.ones(22, dtype=float)})
+    expected = 2.0 * x.numpy()
+    for n, at in zip(sizes, first):
+        for i, j in itertools.product(range(n), range(n)):
+            if j <= i and (j < 2 or i == j):
+                expected[at + i * n + j] = 0.0
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+    assert not a.grad.numpy().any()
+
+
+@wp.func
+def lower(u: F, i: int, v: float):
+    wp.atomic_min(u, i, v)
+
+
+@wp.func_grad(lower)
+def lower_gradient(u: F, i: int, v: float):
+    wp.adjoint[v] += wp.adjoint[u][i]
+
+
+def test_elements_that_an_atomic_sets_are_to_be_cleared_by_the_gradient():
+    @wp.kernel
+    def k(x: F, u: F):
+        lower(u, 0, x[wp.tid()])
+
+    with pytest.raises(wp.CompileError, match=r"`lower` sets elements by a wp.atomic_min"), wp.Tape():
+        wp.launch(k, 1, inputs=[numbers(1.0), numbers(2.0)])
 
 
 def test_adjoint_elsewhere():

@@ -29,7 +29,7 @@ def copy_function(function: Function) -> Function:
 def like(function: Function, params: list[Value]) -> Function:
     f = function
     new = Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold, f.block_dim)
-    new.gradient, new.replay, new.refusal = f.gradient, f.replay, f.refusal
+    new.gradient, new.replay, new.left = f.gradient, f.replay, f.left
     return new
 
 

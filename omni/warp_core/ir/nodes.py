@@ -138,15 +138,15 @@ class Function:
     `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation. A call
     of an `is_cold` function is rarely reached and stays a call, so that its callers stay small. `gradient` and `replay`
     are what the user gave for differentiating kernels that call it: (parameters, adjoints of the results) -> adjoints
-    of the parameters that can have one, and (parameters) -> results. The `refusal` of a gradient says why it would be
-    wrong. A kernel that works in blocks of threads has a
-    `block_dim`: how many threads a block has. It is 0 for all others. `private` are the parameters, or their gradients
-    (True), whose atomics became plain (passes/atomic_demotion.py).
+    of the parameters that can have one, and (parameters) -> results. `left`, of a gradient, are the arrays of which the
+    function sets elements and the gradient does not clear theirs: a parameter and the members that lead on. A kernel
+    that works in blocks of threads has a `block_dim`: how many threads a block has. It is 0 for all others. `private`
+    are the parameters, or their gradients (True), whose atomics became plain (passes/atomic_demotion.py).
     """
 
     __slots__ = (
         *("__weakref__", "block_dim", "body", "gradient", "is_cold", "is_kernel", "is_library", "loc", "name"),
-        *("private", "refusal", "replay", "results"),
+        *("private", "left", "replay", "results"),
     )
 
     def __init__(
@@ -164,7 +164,7 @@ class Function:
         self.is_library, self.is_cold, self.block_dim = is_library, is_cold, block_dim
         self.gradient: Function | None = None
         self.replay: Function | None = None
-        self.refusal = ""
+        self.left: tuple[tuple[int, tuple[int, ...]], ...] = ()
         self.private: dict[tuple[Value, bool], None] = {}
         self.body = Region(params)
 

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_made_by, may_alias
+from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_made_by, location, may_alias
 from ...ir.clone import Rewriter, copy_region
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
-from ...lang.types import Array
+from ...lang.types import Array, members
 from ..analysis.leaves import assemble, leaf_types
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ def expand_customs(function: Function, prepare: Prepare, whole: Prepare) -> Func
     for op in list(function.body.walk()):
         if op.code == "call" and is_custom(op.attr):
             callee = op.attr
-            if callee.gradient is not None and callee.gradient.refusal:
-                raise NotDifferentiable(callee.gradient.refusal, op)
             replay = callee.replay and _body(whole(callee.replay), op)
             gradient = callee.gradient and whole(callee.gradient)
             op.regions = (_body(prepare(callee), op),)
@@ -91,6 +89,9 @@ def forward_custom(forward: PrimalPass, op: Operation) -> None:
 def reverse_custom(reverse: Reverse, op: Operation) -> None:
     """Add to the adjoints of the arguments of a custom function, and to gradients of arrays."""
     given = [reverse.take(v) for v in op.results]
+    if reverse.clearing:
+        reverse.inline(op, [None] * len(op.results))
+        return
     if all(g is None for g in given) and not _changed_by(op.regions[0]):
         return
     if op.attr.gradient is None:
@@ -99,11 +100,41 @@ def reverse_custom(reverse: Reverse, op: Operation) -> None:
     seeds = [assemble(reverse.b, v.type, g or [None] * len(leaf_types(v.type))) for v, g in zip(op.results, given)]
     args = [reverse.scopes.primal(a) for a in op.args]
     found = _Spliced(reverse, op).run(op.attr.gradient, [*args, *seeds])
+    if op.attr.callee.gradient.left:
+        clear_behind(reverse, op)
     flat = [g for leaves in given if leaves for g in leaves if g is not None]
     if _reads_gradients(op.attr.gradient):
         flat = []
     for a, x in zip((a for a in op.args if a.type.is_differentiable), found):
         reverse.add_chosen(a, x, flat)
+
+
+def clear_behind(reverse: Reverse, op: Operation) -> None:
+    """Clear the gradients of elements that a custom function sets and its gradient leaves: what was there before has no
+    effect. The code of the function is reversed once more, for the places of its stores.
+    """
+    name = op.attr.callee.name
+    arrays = {location(_member(op.args[param], way)) for param, way in op.attr.callee.gradient.left}
+    if None in arrays:
+        why = f"`{name}` sets elements of an array that is not known here, and its gradient leaves theirs"
+        raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", op)
+    for inner in op.regions[0].walk():
+        is_set = inner.code == "atomic" and inner.attr[0] not in ("add", "sub")
+        if is_set and location(inner.args[0]) in arrays:
+            why = f"`{name}` sets elements by a wp.atomic_{inner.attr[0]}, and its gradient leaves theirs"
+            raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", inner)
+    outer, reverse.clearing = reverse.clearing, frozenset(arrays)
+    reverse.inline(op, [None] * len(op.results))
+    reverse.clearing = outer
+
+
+def _member(whole: Value, way: tuple[int, ...]) -> Value:
+    """The member of a value that members lead to, as an operation in no region gives it."""
+    for number in way:
+        made = Operation("extract", [whole], number)
+        made.results = (Value(members(whole.type)[number], made),)
+        whole = made.result
+    return whole
 
 
 def _reads_gradients(gradient: Function) -> bool:
@@ -222,11 +253,7 @@ class _Spliced(Rewriter):
         if op is None:
             return self._origins[array]
         base = self._original(op.args[0]) if op.code in ("slice", "extract") else array
-        if op.code != "extract":
-            return base
-        made = Operation("extract", [base], op.attr)
-        made.results = (Value(array.type, made),)
-        return made.result
+        return _member(base, (op.attr,)) if op.code == "extract" else base
 
     def _guarded(self, op: Operation) -> None:
         args = self.args(op)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from ...ir.analysis.alias import identified_object, is_by_address, is_local, is_made_by, is_own
+from ...ir.analysis.alias import Location, identified_object, is_by_address, is_local, is_made_by, is_own, location
 from ...ir.analysis.effects import works_on_tiles
 from ...ir.builder import Builder
 from ...ir.interp.block_runner import has_any
@@ -96,6 +96,7 @@ class Reverse:
         self.frames: dict[Operation, ValueFrame] = {}  # of loops, by operation
         self.known: dict[Value, Value] = {}  # what placeholders came to be
         self.final: set[Operation] = set()  # loads of what arrays hold after the launch
+        self.clearing: frozenset[Location] = frozenset()  # arrays; if any, stores to them clear gradients, and no more
 
     def run(self, seeds: Sequence[Leaves]) -> None:
         """Emit the reverse code into the open region of `b`. `seeds` are the adjoints of the function's results."""
@@ -419,8 +420,11 @@ class Reverse:
 
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
-        if value.type.is_differentiable:
-            self.add(value, self.withdraw(self.place(op, 1), op.attr, value.type, self._all_owned or op in self.owned))
+        if not value.type.is_differentiable or (self.clearing and location(op.args[0]) not in self.clearing):
+            return
+        found = self.withdraw(self.place(op, 1), op.attr, value.type, self._all_owned or op in self.owned)
+        if not self.clearing:
+            self.add(value, found)
 
     def withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
         """Take the gradient of what lies along `path` over, leaving zero."""
@@ -442,7 +446,8 @@ class Reverse:
         return [leaf_of(self.b, found, i) for i in range(len(leaf_types(t)))]
 
     def _atomic(self, op: Operation) -> None:
-        reverse_atomic(self, op)
+        if not self.clearing:
+            reverse_atomic(self, op)
 
     # -- control flow -----------------------------------------------------------------------------------------------
 

@@ -163,24 +163,15 @@ def _gradient(session: Session, custom: Definition, overload: Function, m: Match
         returns = next(n for n in ast.walk(tree) if isinstance(n, ast.Return))
         text = f"{custom.subject} returns nothing: it adds to `wp.adjoint[...]`"
         raise _refusal(session, custom, "return-type", text, at=returns)
-    made.function.refusal = _left_behind(custom, overload, instance.function, made.function)
+    made.function.left = _left_behind(instance.function, made.function)
     instance.function.gradient = made.function
 
 
-def _left_behind(custom: Definition, overload: Function, function: IrFunction, gradient: IrFunction) -> str:
-    """Why the gradient would be wrong: the function overwrites elements of an array, and the gradient leaves theirs, so
-    that it would go on to what was there before. Empty if it does not.
-    """
+def _left_behind(function: IrFunction, gradient: IrFunction) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The arrays whose elements the function overwrites, and whose gradients its gradient does not clear."""
     cleared = {(at.param, at.members) for at in overwritten(gradient) if at.gradients == 1}
-    for at in sorted(overwritten(function), key=lambda at: at[:3]):
-        if at.gradients == 0 and at.element.is_differentiable and (at.param, at.members) not in cleared:
-            name, array = custom.params[at.param][0], overload.params[at.param][0]
-            return (
-                f"`{overload.name}` overwrites elements of `{array}`, so what was there before has no effect, but "
-                f"{custom.subject} leaves its gradient: clear it after its last use, `wp.adjoint[{name}][i] = 0.0` for "
-                "each element that is set"
-            )
-    return ""
+    set_ = {(at.param, at.members) for at in overwritten(function) if not at.gradients and at.element.is_differentiable}
+    return tuple(sorted(set_ - cleared))
 
 
 def _parameter(custom: Definition, name: str) -> ast.AST:
