@@ -357,3 +357,16 @@ def test_functions_that_end_without_return_are_an_error_without_the_option():
 
     with pytest.raises(wp.CompileError, match="`half` can end without returning a value"):
         wp.launch(k, 1, [wp.zeros(1, dtype=int)])
+
+
+def test_a_launch_without_threads_looks_at_no_argument(zero):
+    @wp.kernel
+    def k(x: wp.array2d[float], y: wp.array[int]):
+        y[wp.tid()] = int(x[0, 0])
+
+    given = [wp.zeros(0, dtype=float), 3.0]
+    for dim in (0, (4, 0)):
+        wp.launch(k, dim, given)
+    wp.config.dialect = "python"
+    with pytest.raises(TypeError, match="argument `x`"):
+        wp.launch(k, 0, given)

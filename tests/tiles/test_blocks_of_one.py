@@ -1,7 +1,7 @@
 """Blocks of one thread: nothing differs within them, so that threads may part as they like. NumPy judges.
 
-A CPU launch under `wp.config.dialect = "warp-lang"` that names no size has such blocks, as those of warp-lang, where
-usual ones cannot run.
+A CPU launch under `wp.config.dialect = "warp-lang"` has such blocks, as those of warp-lang, where usual ones, or those
+of the size that it names, cannot run.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def test_threads_part_where_they_like(device):
 
 
 @pytest.mark.cpu
-def test_in_the_dialect_launches_need_not_ask(dialect):
-    check_rows()
+@pytest.mark.parametrize("options", [{}, {"block_dim": 11}])
+def test_in_the_dialect_launches_need_not_ask(dialect, options):
+    check_rows(**options)
 
 
 def test_python_means_blocks_of_256():
@@ -84,8 +85,17 @@ def sizes(out: wp.array[int]):
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize("options, threads, size", [({}, 512, 256), ({}, 500, 1), ({"block_dim": 4}, 500, 4)])
-def test_blocks_have_one_thread_where_the_launch_does_not_fill_usual_ones(dialect, options, threads, size):
+@pytest.mark.parametrize(
+    "options, threads, size",
+    [
+        ({}, 512, 256),
+        ({}, 500, 1),
+        ({"block_dim": 4}, 500, 4),
+        ({"block_dim": 64}, 500, 1),
+        ({"block_dim": 64}, 640, 64),
+    ],
+)
+def test_blocks_have_one_thread_where_the_launch_does_not_fill_those_it_asks_for(dialect, options, threads, size):
     out = wp.zeros(threads, dtype=int)
     wp.launch(sizes, threads, [out], **options)
     np.testing.assert_array_equal(out.numpy(), size * 1001)

@@ -60,12 +60,14 @@ def block_dim_for(kernel: Kernel, value: Any, device: Device, dim: Any = None) -
     if device.is_cpu and not works_in_blocks(kernel):
         return DEFAULT_BLOCK_DIM
     if value is None:
-        return _usual_blocks(kernel, dim) if device.is_cpu else _bounded(kernel, DEFAULT_BLOCK_DIM)
+        return (
+            _possible_blocks(kernel, DEFAULT_BLOCK_DIM, dim) if device.is_cpu else _bounded(kernel, DEFAULT_BLOCK_DIM)
+        )
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
     if not 1 <= value.__index__() <= device.max_block_dim:
         raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
-    return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
+    return _possible_blocks(kernel, value.__index__(), dim) if device.is_cpu else _bounded(kernel, value.__index__())
 
 
 def _bounded(kernel: Kernel, block_dim: int) -> int:
@@ -79,13 +81,13 @@ def _bounded(kernel: Kernel, block_dim: int) -> int:
     return min(block_dim, most)
 
 
-def _usual_blocks(kernel: Kernel, dim: Any) -> int:
-    """The threads of a block of a CPU launch that does not say. In the dialect of warp-lang, whose blocks have one
-    thread on a CPU, it is one where larger blocks cannot run.
+def _possible_blocks(kernel: Kernel, block_dim: int, dim: Any) -> int:
+    """The threads of a block of a CPU launch that asks for `block_dim`. In the dialect of warp-lang, whose blocks have
+    one thread on a CPU, it is one where larger blocks cannot run.
     """
-    if config.dialect != "warp-lang" or kernel.options.get("tiled") or not works_on_tiles(kernel):
-        return DEFAULT_BLOCK_DIM
-    return DEFAULT_BLOCK_DIM if _stays_together(kernel) and _fills_blocks(kernel, dim) else 1
+    if config.dialect != "warp-lang" or dim is None or kernel.options.get("tiled") or not works_on_tiles(kernel):
+        return block_dim
+    return block_dim if _stays_together(kernel) and _fills_blocks(kernel, block_dim, dim) else 1
 
 
 def _stays_together(kernel: Kernel) -> bool:
@@ -122,7 +124,7 @@ def _is_parting(why: CompileError) -> bool:
     return {mistake.code for mistake in why.diagnostics} <= _PARTING
 
 
-def _fills_blocks(kernel: Kernel, dim: Any) -> bool:
+def _fills_blocks(kernel: Kernel, block_dim: int, dim: Any) -> bool:
     """True if the threads of a launch make whole blocks, or need not."""
     threads = math.prod(dim) if isinstance(dim, (tuple, list)) else dim
-    return not plan_for(kernel, options_for(kernel)).whole_blocks or threads % DEFAULT_BLOCK_DIM == 0
+    return not plan_for(kernel, options_for(kernel)).whole_blocks or threads % block_dim == 0

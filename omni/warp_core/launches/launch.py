@@ -99,6 +99,8 @@ def _launch(
     """
     if wrong := _wrong_dim(_check_kernel(kernel), dim):
         raise TypeError(wrong)
+    if not record_cmd and _passes_over(dim):
+        return None
     where = launch_device(kernel, device, stream, record_cmd)
     if stream is not None and where.is_cuda:
         rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret, serial
@@ -110,17 +112,20 @@ def _launch(
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where, dim))
-        return None
+        return late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where, dim))
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
-        if not observers.observed:
-            return _run(kernel, instance, dim, args, how)
-        return _run_observed(kernel, instance, dim, args, how)
+        run = _run_observed if observers.observed else _run
+        return run(kernel, instance, dim, args, how)
     except Exception as why:
         if _explains_itself(why):  # native code then drops this line too, so the traceback ends at the caller's line
             raise why.with_traceback(None) from None
         raise
+
+
+def _passes_over(dim: Any) -> bool:
+    """True for a launch of no threads in the dialect of warp-lang, where such a launch looks at no argument."""
+    return config.dialect == "warp-lang" and 0 in (dim if isinstance(dim, (tuple, list)) else (dim,))
 
 
 def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None, tiled: int | None) -> tuple[Kernel, Kernel]:

@@ -114,8 +114,9 @@ def clear_behind(reverse: Reverse, op: Operation) -> None:
     effect. The code of the function is reversed once more, for the places of its stores.
     """
     name = op.attr.callee.name
-    arrays = {location(_member(op.args[param], way)) for param, way in op.attr.callee.gradient.left}
-    if None in arrays:
+    found = [location(_member(op.args[param], way)) for param, way in op.attr.callee.gradient.left]
+    arrays = frozenset(place for place in found if place is not None)
+    if None in found:
         why = f"`{name}` sets elements of an array that is not known here, and its gradient leaves theirs"
         raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", op)
     for inner in op.regions[0].walk():
@@ -123,7 +124,7 @@ def clear_behind(reverse: Reverse, op: Operation) -> None:
         if is_set and location(inner.args[0]) in arrays:
             why = f"`{name}` sets elements by a wp.atomic_{inner.attr[0]}, and its gradient leaves theirs"
             raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", inner)
-    outer, reverse.clearing = reverse.clearing, frozenset(arrays)
+    outer, reverse.clearing = reverse.clearing, arrays
     reverse.inline(op, [None] * len(op.results))
     reverse.clearing = outer
 
@@ -214,6 +215,8 @@ class _Spliced(Rewriter):
     def run(self, gradient: Function, args: list[Value]) -> list[Value]:
         self._origins.update(zip(gradient.params, self._op.args))
         self.values.update(zip(gradient.params, args))
+        written = [op.args[0] for op in gradient.body.walk() if op.code in ("store", "atomic")]
+        self._rooms = {location(self._original(a)) for a in written if not (is_gradient(a) or is_local(a))}
         self.visit_ops(gradient.body.ops[:-1])
         return self.args(gradient.body.terminator)
 
@@ -241,8 +244,8 @@ class _Spliced(Rewriter):
             self._copy(op)
         elif is_gradient(array):
             self._guarded(op)
-        elif op.code != "load":
-            raise NotDifferentiable("a gradient writes to `wp.adjoint[...]` alone, not to other arrays", op)
+        elif location(self._original(array)) in self._rooms:
+            self._in_room(op)
         else:
             self._copy(op)
             read_final(self._reverse, self._op, op, self._original(array), self.values[op.result])
@@ -254,6 +257,16 @@ class _Spliced(Rewriter):
             return self._origins[array]
         base = self._original(op.args[0]) if op.code in ("slice", "extract") else array
         return _member(base, (op.attr,)) if op.code == "extract" else base
+
+    def _in_room(self, op: Operation) -> None:
+        """An access of an array that is no gradient and is written to: the adjoint is given a copy of it."""
+        array, shared = self._original(op.args[0]), self._reverse.scopes.shared
+        for inner in self._reverse.function.body.walk():
+            touched = inner.args if inner.code in ("load", "store", "atomic", "call") else ()
+            if any(isinstance(a.type, Array) and may_alias(array, a, shared) for a in touched):
+                why = "a gradient writes to `wp.adjoint[...]`, and to arrays that the kernel leaves alone"
+                raise NotDifferentiable(f"{why}: give it another array for what it computes", op)
+        self._copy(op)
 
     def _guarded(self, op: Operation) -> None:
         args = self.args(op)

@@ -52,7 +52,8 @@ class Adjoint(NamedTuple):
     """An adjoint kernel.
 
     `reads` says of each parameter whether the adjoint reads what its arrays held BEFORE or AFTER the launch. One that
-    `replays` the launch writes to arrays as well; those count as read, as it must be given copies.
+    `replays` writes to arrays as well: those of the launch, or what a gradient of the user's computes in. They count as
+    read, as it must be given copies.
     """
 
     function: Function
@@ -79,7 +80,8 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         adjoint, final = _assemble(prepared, replayed, shared, given)
         more = _reads_what_it_wrote(prepared, adjoint, final, shared) - replayed
         if not more:
-            return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
+            writes = bool(replayed) or bool(_written(adjoint))
+            return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), writes)
         replayed |= more
 
 
@@ -267,7 +269,8 @@ def _arrays_of(op: Operation) -> list[Value]:
 
 def _written(prepared: Function) -> list[Value]:
     codes = ("store", "atomic")
-    return [a for op in prepared.body.walk() if op.code in codes and not is_local(a := op.args[0])]
+    arrays = [op.args[0] for op in prepared.body.walk() if op.code in codes]
+    return [a for a in arrays if not (is_local(a) or is_gradient(a))]
 
 
 class _AliasCheck:
