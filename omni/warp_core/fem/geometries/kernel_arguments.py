@@ -13,9 +13,8 @@ from typing import Any
 from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.values.scalars import int32
-from ..index_types import NULL_ELEMENT_INDEX
 from ..kernel_records import record
-from .lookup import coords_in, find_cell, make_free_sample
+from .lookup import CELLS_OF_PART, coords_in, find_cell, make_free_sample
 
 
 @func
@@ -44,10 +43,8 @@ def coordinates_in(arg: Any, element: int, x: Any):
 
 @func
 def found_in_part(domain: Any, x: Any):
-    """The sample at a position. Its `element_index` is -1 if the part lacks the cell."""
-    cell, coords = find_cell(domain.element, x, -1, 0, 0)
-    if place_of_element(domain.index, cell) == NULL_ELEMENT_INDEX:
-        cell, coords = NULL_ELEMENT_INDEX, coords - coords
+    """The sample at a position. Its `element_index` is -1 if no cell of the part is near."""
+    cell, coords = find_cell(domain.element, x, -1, 0, CELLS_OF_PART(domain.index.places), 0)
     return make_free_sample(cell, coords)
 
 
