@@ -77,6 +77,19 @@ def test_matrices_of_a_block_are_those_of_a_grid(degree, form):
     np.testing.assert_allclose(matrices[0], matrices[1][np.ix_(order, order)], atol=1e-13)
 
 
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_splines_of_a_block_are_those_of_a_grid(degree):
+    found = []
+    for geo in (
+        sparse(block((3, 4, 2)), voxel_size=0.25),
+        fem.Grid3D(res=(3, 4, 2), bounds_hi=wp.vec3d(0.75, 1.0, 0.5), scalar_type=F),
+    ):
+        space = fem.make_polynomial_space(geo, degree=degree, element_basis=fem.ElementBasis.BSPLINE)
+        form = fem.integrate(mass, fields={"u": fem.make_trial(space), "v": fem.make_test(space)})
+        found.append(np.linalg.eigvalsh(dense(form)))
+    np.testing.assert_allclose(*found, atol=1e-9)
+
+
 @pytest.mark.parametrize("degree", [1, 2])
 def test_jumps_over_sides_of_a_block_are_those_of_a_grid(degree):
     counts = (3, 2, 2)

@@ -178,13 +178,14 @@ class Nanogrid(Geometry):
         frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
         return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
 
-    def lattice_points(self, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """The points of a lattice with so many steps in a cell: all of them, x first, and those of each cell.
+    def lattice_points(self, steps: int, width: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """The points of a lattice with so many steps in a cell: all of them, x first, and those of each cell. Points of
+        a cell are so many steps wide, those of the cell alone if left out.
 
         Raises:
             ValueError: Voxels lie too far apart for their points to have numbers.
         """
-        offsets = np.array(list(itertools.product(range(steps + 1), repeat=3)))
+        offsets = np.array(list(itertools.product(range((width or steps) + 1), repeat=3)))
         points = (self._voxels.astype(np.int64)[:, None] * steps + offsets[None]).reshape(-1, 3)
         lower = points.min(axis=0)
         span = (points.max(axis=0) - lower + 1).tolist()
@@ -194,17 +195,17 @@ class Nanogrid(Geometry):
         kept, numbers = np.unique(packed, return_inverse=True)
         return np.stack(np.unravel_index(kept, span), axis=1) + lower, numbers.reshape(len(self._voxels), -1)
 
-    def _lattices(self, steps: int) -> tuple[np.ndarray, int, np.ndarray]:
+    def _lattices(self, steps: int, width: int = 0) -> tuple[np.ndarray, int, np.ndarray]:
         """The nodes of cells on a lattice, how many there are, and where they are in voxels."""
         known = self.known.setdefault(Nanogrid, {})
-        if steps not in known:
-            points, numbers = self.lattice_points(steps)
-            known[steps] = numbers.astype(np.int32), len(points), points / steps
-        return known[steps]
+        if (steps, width) not in known:
+            points, numbers = self.lattice_points(steps, width)
+            known[steps, width] = numbers.astype(np.int32), len(points), points / steps
+        return known[steps, width]
 
-    def lattice_nodes(self, steps: int) -> tuple[np.ndarray, int]:
+    def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int]:
         """The nodes of cells in the order of a lattice, and how many there are."""
-        return self._lattices(steps)[:2]
+        return self._lattices(steps, width)[:2]
 
     @cached_property
     def cell_vertices(self) -> np.ndarray:
