@@ -137,6 +137,10 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     if not (isinstance(dest, _native.ArrayBase) and isinstance(src, _native.ArrayBase)):
         _copy_selected(dest, src, dest_offset or src_offset or count)
         return
+    _copy_arrays(dest, src, dest_offset, src_offset, count)
+
+
+def _copy_arrays(dest: Any, src: Any, dest_offset: int, src_offset: int, count: int) -> None:
     _check_layouts(dest, src)
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
