@@ -31,6 +31,7 @@ ROWS = {
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),
     "tile_type": ("lang.arrays", "tile_type"),
+    "ctypes_array": ("lang.values.ctypes_views", "array_class"),
     "ctype_of": ("lang.values.ctypes_views", "ctype_of"),
     "value_at": ("lang.values.ctypes_views", "value_at"),
     "memory_kind": ("arrays.memory_kind", "memory_kind"),

@@ -13,6 +13,8 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import _native
 from omni.warp_core.lang.types import leaves
+from omni.warp_core.lang.values.structs import class_of
+from omni.warp_core.lang.values.type_registry import register
 from omni.warp_core.lang.values.value_classes import from_leaves, to_leaves
 
 
@@ -313,3 +315,15 @@ def test_a_struct_tells_its_fields_as_a_dictionary():
     vars(ball)["radius"] = 3.0
     assert ball.radius == 2.0
     assert copy.copy(ball) == ball
+
+
+def test_classes_of_one_type_mix():
+    inner, outer = Inner.__wc_type__, Outer.__wc_type__
+    known = Inner(True, (1.0, 2.0, 3.0))
+    again = class_of(inner)
+    try:
+        made = Outer(inner=again(True, (1.0, 2.0, 3.0)))
+        assert made.inner.position == known.position and type(made.inner) is not type(known)
+        assert made._wc_pack() == Outer(inner=known)._wc_pack() and len(made._wc_pack()) == outer.size
+    finally:
+        register(inner, Inner)

@@ -62,6 +62,15 @@ RecordLayout::RecordLayout(size_t size, nb::sequence fields) : size_(size) {
     }
 }
 
+bool RecordLayout::Field::operator==(const Field& other) const {
+    if (form != other.form || offset != other.offset || size != other.size || dtype != other.dtype) return false;
+    return !layout.is_valid() || *nb::inst_ptr<RecordLayout>(layout) == *nb::inst_ptr<RecordLayout>(other.layout);
+}
+
+bool RecordLayout::operator==(const RecordLayout& other) const {
+    return this == &other || (size_ == other.size_ && fields_ == other.fields_);
+}
+
 void RecordLayout::pack(nb::handle values, std::byte* to, std::vector<nb::object>& arrays) const {
     std::memset(to, 0, size_);
     if (!PyList_Check(values.ptr()) || static_cast<size_t>(PyList_GET_SIZE(values.ptr())) != fields_.size())
@@ -79,7 +88,7 @@ void RecordLayout::pack_field(const Field& field, PyObject* value, std::byte* to
     } else if (field.form == Form::Record) {
         nb::object values;
         const RecordLayout* layout = layout_of(value, values);
-        if (!layout || layout != nb::inst_ptr<RecordLayout>(field.layout)) throw nb::type_error("expected a struct");
+        if (!layout || *layout != *nb::inst_ptr<RecordLayout>(field.layout)) throw nb::type_error("expected a struct");
         layout->pack(values, to, arrays);
     } else if (field.form == Form::Other) {
         pack_arrays(value, field.size, to, arrays);

@@ -19,6 +19,9 @@ class RecordLayout {
 
     size_t size() const { return size_; }
 
+    // True for the layouts of one type: programs may make several classes of it.
+    bool operator==(const RecordLayout& other) const;
+
     // Writes the list of values that an instance has to `size()` bytes, and adds the arrays among them.
     // Throws as Python does for a value that its field cannot hold.
     void pack(nb::handle values, std::byte* to, std::vector<nb::object>& arrays) const;
@@ -31,6 +34,8 @@ class RecordLayout {
         size_t offset, size;
         const Dtype* dtype = nullptr;
         nb::object layout;  // of a struct
+
+        bool operator==(const Field& other) const;
     };
 
     void pack_field(const Field& field, PyObject* value, std::byte* to, std::vector<nb::object>& arrays) const;

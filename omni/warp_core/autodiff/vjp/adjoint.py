@@ -80,7 +80,7 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         adjoint, final = _assemble(prepared, replayed, shared, given)
         more = _reads_what_it_wrote(prepared, adjoint, final, shared) - replayed
         if not more:
-            writes = bool(replayed) or bool(_written(adjoint))
+            writes = bool(replayed) or not all(map(is_own, _written(adjoint)))
             return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), writes)
         replayed |= more
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _native
+from ...late_bound import late
 from .. import semantics
 from ..annotations import open_type, type_or_none
 from ..generics import Pattern, TypeVar
@@ -37,7 +38,6 @@ from ..types import (
     Vec,
     parse_type,
 )
-from .ctypes_views import array_class
 from .scalars import SCALAR_CLASSES, component, plain_number
 from .type_registry import python_type, register_maker, wc_type
 from .value_methods import Components, Matrix, Quaternion, SpatialVector, Transformation, Vector, widened
@@ -136,7 +136,7 @@ def _define(t: Packed) -> Any:
 for _kind in _BASES:
     register_maker(_kind, _define)
 _native.set_class_maker(lambda key: python_type(parse_type(key)))
-_native.set_array_maker(array_class)
+_native.set_array_maker(lambda cls, length: late("ctypes_array")(cls, length))
 
 
 def _scalar_dtype(dtype: Any, what: str, floats_only: bool = False) -> Scalar:
