@@ -6,6 +6,8 @@ import ctypes
 import gc
 import inspect
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -334,6 +336,12 @@ def test_budget_that_is_none(budget):
 
 
 def test_tapes_that_die_watch_nothing():
+    """In a process of its own: tapes of other tests may be alive."""
+    code = "from tests.tape.test_saved_versions import check_tapes_that_die; check_tapes_that_die()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def check_tapes_that_die():
     gc.collect()
     assert not _native.watching()
     x = active(VALUES)
