@@ -131,7 +131,7 @@ lookup = StructOperator(
     `element_coords` are `fem.OUTSIDE`.
 
     Grids may lack the cell of a position, or it does not count. Then one is taken that is up to half of a cell away.
-    With a distance after `x`, it may be as many whole cells away as have the distance. In meshes, it may be anywhere.
+    With a distance after `x`, it may be that far away, rounded up to whole cells. In meshes, it may be anywhere.
 
     Meshes need `build_bvh=True`.
 
