@@ -39,6 +39,28 @@ void pack_array(PyObject* value, std::byte* to, std::vector<nb::object>& arrays)
     arrays.push_back(nb::borrow(value));
 }
 
+void pack_record(const RecordLayout& wanted, PyObject* value, std::byte* to, std::vector<nb::object>& arrays) {
+    nb::object values;
+    const RecordLayout* layout = layout_of(value, values);
+    if (!layout || *layout != wanted) throw nb::type_error("expected a struct");
+    layout->pack(values, to, arrays);
+}
+
+void pack_value(const Dtype& dtype, PyObject* value, std::byte* to) {
+    Value* v = as_value(value);
+    if (!v) throw nb::type_error("expected a vector, matrix, quaternion or transform in a struct");
+    if (info(v).size != dtype.itemsize) throw nb::type_error("a value of another type in a struct");
+    std::memcpy(to, v->data, dtype.itemsize);
+}
+
+void pack_number(const Dtype& dtype, PyObject* value, std::byte* to) {
+    std::string why;
+    if (PyObject* error = pack_scalar(dtype.scalar, dtype.display, value, to, why)) {
+        PyErr_SetString(error, why.c_str());
+        throw nb::python_error();
+    }
+}
+
 }  // namespace
 
 RecordLayout::RecordLayout(size_t size, nb::sequence fields) : size_(size) {
@@ -83,23 +105,17 @@ void RecordLayout::pack(nb::handle values, std::byte* to, std::vector<nb::object
 
 void RecordLayout::pack_field(const Field& field, PyObject* value, std::byte* to,
                               std::vector<nb::object>& arrays) const {
-    if (field.form == Form::Array) {
-        pack_array(value, to, arrays);
-    } else if (field.form == Form::Record) {
-        nb::object values;
-        const RecordLayout* layout = layout_of(value, values);
-        if (!layout || *layout != *nb::inst_ptr<RecordLayout>(field.layout)) throw nb::type_error("expected a struct");
-        layout->pack(values, to, arrays);
-    } else if (field.form == Form::Other) {
-        pack_arrays(value, field.size, to, arrays);
-    } else if (Value* v = field.form == Form::Packed ? as_value(value) : nullptr) {
-        if (info(v).size != field.dtype->itemsize) throw nb::type_error("a value of another type in a struct");
-        std::memcpy(to, v->data, field.dtype->itemsize);
-    } else if (std::string why; field.form == Form::Packed) {
-        throw nb::type_error("expected a vector, matrix, quaternion or transform in a struct");
-    } else if (PyObject* error = pack_scalar(field.dtype->scalar, field.dtype->display, value, to, why)) {
-        PyErr_SetString(error, why.c_str());
-        throw nb::python_error();
+    switch (field.form) {
+        case Form::Array:
+            return pack_array(value, to, arrays);
+        case Form::Other:
+            return pack_arrays(value, field.size, to, arrays);
+        case Form::Record:
+            return pack_record(*nb::inst_ptr<RecordLayout>(field.layout), value, to, arrays);
+        case Form::Packed:
+            return pack_value(*field.dtype, value, to);
+        case Form::Scalar:
+            return pack_number(*field.dtype, value, to);
     }
 }
 
