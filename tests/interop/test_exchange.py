@@ -382,6 +382,32 @@ def test_arrays_survive_pickles(dtype, protocol):
     assert b.is_contiguous
 
 
+def _made_here():
+    @wp.struct
+    class Made:
+        a: float
+        b: wp.vec3
+
+    return Made
+
+
+def test_structs_of_functions_survive_pickles():
+    Made = _made_here()
+    a = wp.array([Made(1.0, (2.0, 3.0, 4.0))], dtype=Made)
+    b = pickle.loads(pickle.dumps(a))
+    assert wp.array(b, dtype=Made).list() == a.list() == [Made(1.0, (2.0, 3.0, 4.0))]
+
+
+def test_arrays_keep_the_class_that_they_are_made_with():
+    first, again = _made_here(), _made_here()  # as a cell of a notebook that runs twice
+    a, b = wp.zeros(2, dtype=first), wp.zeros(2, dtype=again)
+    assert (a.dtype, b.dtype) == (first, again)
+    assert type(b.list()[0]) is again and wp.zeros_like(b).dtype is again
+    a.fill_(first(1.0, (2.0, 3.0, 4.0)))
+    wp.copy(b, a)
+    assert b.list()[1].b == wp.vec3(2.0, 3.0, 4.0)
+
+
 def test_gradients_survive_pickles_out_of_band():
     a = wp.ones(1000, dtype=wp.vec2, requires_grad=True)
     a.grad.fill_(3.0)

@@ -85,6 +85,8 @@ def element_of(dtype: Any) -> Element:
         raise TypeError("dtype: an array cannot be the element of an array")
     found = element(t)
     if isinstance(dtype, type):
+        if isinstance(t, Struct):
+            found = found._replace(dtype=dtype)  # programs may make several classes of one struct type
         _by_class[dtype] = found
     return found
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from .. import _native
 from ..devices.device import CPU, get_device
 from ..dispatch import capture
 from ..lang.types import BF16, MAX_NDIM, Array, Struct, Type, element
+from ..lang.values.structs import StructType
 from ..late_bound import late
 from . import dlpack, dtypes, elements, keepalive, transfer
 
@@ -32,6 +35,16 @@ def pickled_numbers(a: Any, protocol: Any) -> Any:
     """The elements of an array in C order, out of band where the protocol allows."""
     capture.refuse("pickling an array", a.device)
     return pickle.PickleBuffer(a.contiguous().numpy()) if protocol >= 5 and a.size else a.contiguous().numpy().tobytes()
+
+
+def _is_found_by_name(cls: Any) -> bool:
+    """True if this is the class of a struct that another process can import."""
+    if not isinstance(cls, StructType):
+        return False
+    try:
+        return attrgetter(cls.__qualname__)(sys.modules[cls.__module__]) is cls
+    except (KeyError, AttributeError):
+        return False
 
 
 def rebuild(cls: Any, kind: Any, shape: tuple, numbers: Any, grad: Any, device: str, pinned: bool) -> Any:
@@ -192,7 +205,7 @@ class Exchange:
             raise TypeError("an array made without a dtype, as an annotation, cannot be pickled")
         if element.holds_arrays:
             raise TypeError(f"arrays of {element.name} cannot be pickled: its fields refer to memory of this process")
-        kind = element.dtype if isinstance(element.type, Struct) else element.type
+        kind = element.dtype if _is_found_by_name(element.dtype) else element.type
         numbers = pickled_numbers(self, protocol)
         grad = None if self.grad is None else pickled_numbers(self.grad, protocol)
         return rebuild, (type(self), kind, self.shape, numbers, grad, self.device.alias, self.pinned)
