@@ -1,5 +1,6 @@
 """Scenes written as text, and graphs of plain Python nodes."""
 
+import sys
 import textwrap
 from types import SimpleNamespace
 
@@ -24,6 +25,17 @@ def settings_dir(tmp_path):
     config.settings_dir = str(tmp_path / "settings")
     yield tmp_path / "settings"
     config.settings_dir = before
+
+
+KIT = ("carb", "omni.ext", "omni.graph", "omni.timeline", "omni.usd")
+
+
+@pytest.fixture(autouse=True)
+def no_stand_ins_stay():
+    """Each test leaves the modules of this process as they were: stand-ins for Kit must not reach other tests."""
+    yield
+    for name in [name for name in sys.modules if name in KIT or name.startswith(tuple(f"{root}." for root in KIT))]:
+        del sys.modules[name]
 
 
 WORLD = """

@@ -1,9 +1,12 @@
 """Bundles: sharing, copy on write, changes, and how scenes connect them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.nodes.extensions import graph_names
 from omni.warp_core.nodes.graph.bundle_handles import BundleChangeType
 from omni.warp_core.nodes.graph.database import Database
 from omni.warp_core.nodes.graph.node_graph import GraphError
@@ -60,6 +63,20 @@ def test_a_map_shares_what_it_does_not_change():
     marked = map_prims(both, lambda prim: prim.having({"n": item("int", 1)}) if "flag" in prim.attributes else prim)
     assert marked.children["prim0"] is both.children["prim0"]
     assert list(changed_names(both.children["prim1"], marked.children["prim1"])) == ["n"]
+
+
+def test_types_as_nodes_of_kit_write_them(database):
+    og = SimpleNamespace(**graph_names.names())
+    child = database.outputs.b.bundle.create_child_bundle("prim0")
+    kind = og.Type(og.BaseDataType.FLOAT, 3, 1, og.AttributeRole.POSITION)
+    child.create_attribute("points", kind, element_count=2).set(POINTS)
+    child.create_attribute("n", og.Controller.attribute_type("int")).set(7)
+    child.create_attribute_metadata("points", "interpolation", og.Type(og.BaseDataType.TOKEN)).set("vertex")
+    database.finish()
+    prim = database.node.attributes["outputs:b"].value.children["prim0"]
+    assert np.array_equal(prim.value("points"), POINTS) and prim.value("n") == 7
+    assert [item.type for item in prim.attributes.values()] == [parse("pointf[3][]"), parse("int")]
+    assert prim.attributes["points"].metadata["interpolation"].type == parse("token")
 
 
 def test_outputs_are_written_by_handles_and_read_after_the_compute(database):

@@ -33,8 +33,11 @@ class BundleChangeType(IntEnum):
     MODIFIED = 1
 
 
-def _type(kind: AttributeType | str) -> AttributeType:
-    return parse(kind) if isinstance(kind, str) else kind
+def _type(kind: Any) -> AttributeType:
+    """Return the type that a node gives: by its name, as this host has it, or as an `og.Type`."""
+    if isinstance(kind, AttributeType):
+        return kind
+    return parse(kind if isinstance(kind, str) else kind.get_ogn_type_name())
 
 
 def _sized(kind: AttributeType, count: int) -> Value:
@@ -257,7 +260,7 @@ class BundleHandle:
         """Return an attribute, None for an unknown name."""
         return ItemHandle(self, name) if name in self.current("attributes") else None
 
-    def create_attribute(self, name: str, type: AttributeType | str, element_count: int = 0) -> ItemHandle:
+    def create_attribute(self, name: str, type: Any, element_count: int = 0) -> ItemHandle:
         """Return the attribute of that name and type, with the empty value if it is new."""
         kind, known = _type(type), self.current("attributes").get(name)
         if known is None or known.type != kind or element_count:
@@ -277,9 +280,7 @@ class BundleHandle:
 
     # Metadata.
 
-    def create_attribute_metadata(
-        self, attribute: str, field: str, type: AttributeType | str, element_count: int = 0
-    ) -> ItemHandle:
+    def create_attribute_metadata(self, attribute: str, field: str, type: Any, element_count: int = 0) -> ItemHandle:
         """Return a piece of metadata of an attribute, with the empty value at first."""
         if attribute not in self.current("attributes"):
             raise GraphError(f"{self.path} has no attribute {attribute!r}; create it before its metadata")
@@ -296,7 +297,7 @@ class BundleHandle:
         owner = self.current("attributes").get(attribute)
         return ItemHandle(self, attribute, field) if owner is not None and field in owner.metadata else None
 
-    def create_bundle_metadata(self, field: str, type: AttributeType | str, element_count: int = 0) -> ItemHandle:
+    def create_bundle_metadata(self, field: str, type: Any, element_count: int = 0) -> ItemHandle:
         """Return a piece of metadata of the bundle, with the empty value at first."""
         self.put("metadata", field, Item(_type(type), _sized(_type(type), element_count)))
         return ItemHandle(self, "", field)
