@@ -336,7 +336,7 @@ def test_budget_that_is_none(budget):
 
 
 def test_tapes_that_die_watch_nothing():
-    """In a process of its own: tapes of other tests may be alive."""
+    """In a process of its own: tests that keep programs, as those of the corpus of kernels, keep their tapes."""
     code = "from tests.tape.test_saved_versions import check_tapes_that_die; check_tapes_that_die()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
