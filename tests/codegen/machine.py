@@ -75,7 +75,7 @@ class _Log:
     def _apply(self, at: int, wanted: Callable[[int, int], bool]) -> int:
         """Add what a record has for the places that are wanted, which leave it; where it ends."""
         header = self._read(at, 8)
-        t, lanes, count, mask = self.types[header & 255], header >> 8 & 255, header >> 16 & 0xFFFF, header >> 32
+        t, lanes, count, mask = self.types[header & 3], header >> 2 & 63, header >> 8 & 0xFFF, header >> 32
         addresses = at + min(8 * lanes, 64)
         values = addresses + 8 * lanes
         for lane in range(lanes):
@@ -88,7 +88,9 @@ class _Log:
                 old, new = (from_bits(self._read(a, t.size), t) for a in (here, value))
                 ctypes.memmove(here, bits_of(convert(old + new, t), t).to_bytes(t.size, "little"), t.size)
         ctypes.memmove(at + 4, mask.to_bytes(4, "little"), 4)
-        return values + -(-lanes * count * t.size // 8) * 8
+        end = values + -(-lanes * count * t.size // 8) * 8
+        assert end == at + 8 * (header >> 20 & 0xFFF)
+        return end
 
     def ends(self, end: int, follower: int) -> None:
         low, high = self.own[2 * follower : 2 * follower + 2]

@@ -71,11 +71,11 @@ void wc_hash_grid_ahead(void* buffer, void* found);
 // Where a range of a launch writes down what it adds to arrays. Between two records there is always room for one of
 // kLogRecord bytes at `at`; whoever has moved `at` beyond `limit` calls wc_log_full before the next.
 //
-// A record is a header, addresses and values. Bits 0 to 7 of the header have the type of number (0 float, 1 double, 2
-// half, 3 bfloat), bits 8 to 15 the number of lanes. Bits 16 to 31 have the number of numbers for each lane. From bit
-// 32 on there is a bit for each lane that takes part. Addresses, one for each lane, begin after 8 bytes for each lane
-// and at most 64. Values follow, all lanes of the first number before those of the second, and fill a multiple of 8
-// bytes.
+// A record is a header, addresses and values. Bits 0 and 1 of the header have the type of number (0 float, 1 double, 2
+// half, 3 bfloat), bits 2 to 7 the number of lanes. Bits 8 to 19 have the number of numbers for each lane, bits 20 to
+// 31 the size of the record in units of 8 bytes. From bit 32 on there is a bit for each lane that takes part.
+// Addresses, one for each lane, begin after 8 bytes for each lane and at most 64. Values follow, all lanes of the first
+// number before those of the second, and fill a multiple of 8 bytes.
 //
 // `own` has the addresses [low, high) of each array that follows the threads (codegen/accumulate/stencil_scatter.py)
 // that no other range of the launch adds to. There a range adds in place, and nowhere else. A record that may have such

@@ -34,7 +34,7 @@ void apply_block(const void* given, const int64_t*, int64_t, int64_t, wc_context
     for (const std::byte* at = block.bytes; at < block.end;) {
         Record record(at);
         record.apply();
-        at = record.end();
+        at += record.header.size;
     }
 }
 
@@ -50,7 +50,7 @@ bool adds_to_neighbours(const LogBlock& block) {
         near += std::any_of(recent.begin(), recent.end(),
                             [&](uintptr_t other) { return to - other + kNeighbour <= 2 * kNeighbour; });
         recent[seen % kRecent] = to;
-        at = record.end();
+        at += record.header.size;
     }
     return 2 * near > seen;
 }

@@ -17,17 +17,19 @@ namespace {
 
 struct Header {
     int type, lanes, count;
+    size_t size;  // of the record, in bytes
     uint32_t mask;
 
     explicit Header(uint64_t bits)
-        : type(static_cast<int>(bits & 0xff)),
-          lanes(static_cast<int>(bits >> 8 & 0xff)),
-          count(static_cast<int>(bits >> 16 & 0xffff)),
+        : type(static_cast<int>(bits & 3)),
+          lanes(static_cast<int>(bits >> 2 & 0x3f)),
+          count(static_cast<int>(bits >> 8 & 0xfff)),
+          size((bits >> 20 & 0xfff) * 8),
           mask(static_cast<uint32_t>(bits >> 32)) {}
 
     void write(void* at) const {
-        uint64_t bits = static_cast<uint64_t>(type) | static_cast<uint64_t>(lanes) << 8 |
-                        static_cast<uint64_t>(count) << 16 | static_cast<uint64_t>(mask) << 32;
+        uint64_t bits = static_cast<uint64_t>(type) | static_cast<uint64_t>(lanes) << 2 |
+                        static_cast<uint64_t>(count) << 8 | size / 8 << 20 | static_cast<uint64_t>(mask) << 32;
         std::memcpy(at, &bits, sizeof bits);
     }
 
@@ -85,7 +87,7 @@ void add_pair(T* to, Pair<T> given) {
 
 // Two numbers side by side at a time: adding takes as long as storing the sums does.
 template <int N, class T>
-void add_pairs(T* const* to, int at, const T* values, int lanes) {
+[[gnu::always_inline]] inline void add_pairs(T* const* to, int at, const T* values, int lanes) {
     constexpr int kWidth = 16 / sizeof(T);
     for (int first = 0; first < lanes; first += kWidth) {
         std::array<Pair<T>, kWidth> pairs[N / 2];
@@ -103,7 +105,7 @@ void add_pairs(T* const* to, int at, const T* values, int lanes) {
 
 // The numbers from `at` on of the elements of all lanes.
 template <int N, class T>
-void add_columns(T* const* to, int at, const T* values, int lanes) {
+[[gnu::always_inline]] inline void add_columns(T* const* to, int at, const T* values, int lanes) {
     if constexpr (std::is_floating_point_v<T> && N > 1) {
         if (lanes % (16 / sizeof(T)) == 0) return add_pairs<N>(to, at, values, lanes);
     }
@@ -114,7 +116,7 @@ void add_columns(T* const* to, int at, const T* values, int lanes) {
 template <class T>
 void add_elements(T* const* to, const T* values, int lanes, int count) {
     int at = 0;
-    for (; at + 4 <= count; at += 4) add_columns<4>(to, at, values + at * lanes, lanes);
+    for (; at + 4 < count; at += 4) add_columns<4>(to, at, values + at * lanes, lanes);
     switch (count - at) {
         case 1:
             return add_columns<1>(to, at, values + at * lanes, lanes);
@@ -123,7 +125,15 @@ void add_elements(T* const* to, const T* values, int lanes, int count) {
         case 3:
             return add_columns<3>(to, at, values + at * lanes, lanes);
         default:
-            return;
+            return add_columns<4>(to, at, values + at * lanes, lanes);
+    }
+}
+
+template <class T>
+void add_some(T* const* to, const T* values, int lanes, int count, uint32_t mask) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        for (int i = 0; i < count; ++i) to[l][i] += values[i * lanes + l];
     }
 }
 
@@ -137,15 +147,13 @@ void add_many(T* __restrict to, const T* values, int count) {
 }
 
 template <class T>
-void add(const Header& h, const std::byte* addresses, const std::byte* given) {
+[[gnu::always_inline]] inline void add(const Header& h, const std::byte* addresses, const std::byte* given) {
     auto to = reinterpret_cast<T* const*>(addresses);
     auto values = reinterpret_cast<const T*>(given);
     if (h.lanes == 1) return add_many(to[0], values, h.count);
-    if (h.full()) return add_elements(to, values, h.lanes, h.count);
-    for (uint32_t rest = h.mask; rest; rest &= rest - 1) {
-        int l = __builtin_ctz(rest);
-        for (int i = 0; i < h.count; ++i) to[l][i] += values[i * h.lanes + l];
-    }
+    if (!h.full()) return add_some(to, values, h.lanes, h.count, h.mask);
+    // Vectors, the most frequent elements, have a loop of their own.
+    return h.count == 3 ? add_columns<3>(to, 0, values, h.lanes) : add_elements(to, values, h.lanes, h.count);
 }
 
 constexpr int kSize[] = {4, 8, 2, 2};
@@ -164,12 +172,7 @@ struct Record {
         return Header(bits);
     }
 
-    const std::byte* end() const {
-        size_t bytes = static_cast<size_t>(header.lanes) * static_cast<size_t>(header.count * kSize[header.type]);
-        return values + (bytes + 7) / 8 * 8;
-    }
-
-    void apply() const {
+    [[gnu::always_inline]] void apply() const {
         switch (header.type) {
             case 0:
                 return add<float>(header, addresses, values);

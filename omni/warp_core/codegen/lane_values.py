@@ -17,14 +17,22 @@ from .writer import PTR, Leaf, Writer, literal, llvm_scalar, llvm_type, sequence
 class LaneValue:
     """One leaf value. `text` is the register or literal: the vector when varying, else the (base) scalar."""
 
-    __slots__ = ("mostly", "stride", "text", "type")
+    __slots__ = ("indexed", "mostly", "stride", "text", "type")
     type: Any  # a Scalar, or PTR for addresses; arithmetic asks for the former only
     text: str
     stride: int | None
     mostly: SpeculatedLinear | None
+    indexed: IndexedAddress | None
 
     def __init__(self, type: Leaf, text: str, stride: int | None = 0, mostly: SpeculatedLinear | None = None):
         self.type, self.text, self.stride, self.mostly = type, text, stride, mostly
+        self.indexed = None
+
+    def for_each_lane(self) -> LaneValue:
+        """The same varying value, where it is not linear."""
+        found = LaneValue(self.type, self.text, None)
+        found.indexed = self.indexed
+        return found
 
     @property
     def uniform(self) -> bool:
@@ -44,6 +52,14 @@ class SpeculatedLinear(NamedTuple):
 
     condition: str
     value: LaneValue
+
+
+class IndexedAddress(NamedTuple):
+    """What a varying address is made of: a scalar base, and for each lane an int32 that counts steps of some bytes."""
+
+    base: str
+    indices: str
+    step: int
 
 
 class Forms:

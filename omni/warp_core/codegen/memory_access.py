@@ -16,6 +16,7 @@ from typing import Any
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
 from .contiguous import ContiguousAccess
 from .lane_arithmetic import LaneArithmetic, LaneValue, SpeculatedLinear
+from .lane_values import IndexedAddress
 from .scattered import ScatteredAccess
 from .writer import PTR, Leaf, constant, llvm_type, memory_type, suffix
 
@@ -105,13 +106,21 @@ class Memory:
 
     def element(self, array: list[LaneValue], t: Array, indices: list[LaneValue]) -> LaneValue:
         """The address of an element, or of the sub-array that fewer indices name."""
+        of = self._indexed(array, t, indices)
         indices = [self.wide(i) for i in indices]
         address = self._element(array, t, indices)
+        address.indexed = of
         conditions = [i.mostly.condition for i in indices if i.mostly is not None]
         if conditions:
             linear = self._element(array, t, [i.mostly.value if i.mostly is not None else i for i in indices])
             address.mostly = SpeculatedLinear(self.lanes.both(conditions), linear)
         return address
+
+    def _indexed(self, array: list[LaneValue], t: Array, indices: list[LaneValue]) -> IndexedAddress | None:
+        if len(indices) != 1 or not array[0].uniform or indices[0].stride is not None or indices[0].type is not I32:
+            return None
+        step = array[2 + t.ndim].literal_int
+        return None if step is None else IndexedAddress(array[0].text, indices[0].text, step)
 
     def _element(self, array: list[LaneValue], t: Array, indices: list[LaneValue]) -> LaneValue:
         address = array[0]
@@ -196,8 +205,7 @@ class Memory:
         parts = memory_leaves(t)
         if address.mostly is not None and self._wide(address.mostly.value, t):
             sides = [
-                partial(self.load, at, t, first, end, mask)
-                for at in (address.mostly.value, LaneValue(PTR, address.text, None))
+                partial(self.load, at, t, first, end, mask) for at in (address.mostly.value, address.for_each_lane())
             ]
             return self.either(address.mostly.condition, sides, [leaf for _, leaf in parts[first:end]])
         if address.uniform:
@@ -213,7 +221,7 @@ class Memory:
     ) -> list[LaneValue]:
         """Adjacent numbers of the element at an address for each lane."""
         access, n = ScatteredAccess(self.lanes, parts), self.lanes.lanes
-        columns = access.load(self.lanes.vector(address), mask)
+        columns = access.load(address, mask)
         return [LaneValue(leaf, self._from_memory(raw, leaf, n), None) for raw, (_, leaf) in zip(columns, parts)]
 
     def _load_uniform(self, address: LaneValue, offset: int, leaf: Leaf) -> LaneValue:
@@ -301,7 +309,7 @@ class Memory:
         if address.mostly is not None and self._wide(address.mostly.value, t):
             sides = [
                 partial(self.store, at, t, first, values, mask)
-                for at in (address.mostly.value, LaneValue(PTR, address.text, None))
+                for at in (address.mostly.value, address.for_each_lane())
             ]
             self.either(address.mostly.condition, sides)
         elif address.uniform:

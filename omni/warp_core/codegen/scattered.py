@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from ..lang.types import I64
 from .interleave import Interleaver
-from .lane_arithmetic import LaneArithmetic
+from .lane_arithmetic import LaneArithmetic, LaneValue
+from .lane_values import IndexedAddress
 from .writer import PTR, Leaf, constant, memory_type, shuffle_mask
 
 _MOST_LEAVES = 16
@@ -39,14 +40,31 @@ class ScatteredAccess:
             and len({memory_type(leaf) for _, leaf in parts}) == 1
         )
 
-    def load(self, pointers: str, mask: str | None) -> list[str]:
+    def load(self, address: LaneValue, mask: str | None) -> list[str]:
         """A column of each number; lanes that are off read zeros instead."""
-        if mask is not None:
-            pointers = self._zeros_instead(pointers, mask)
-        # Two shuffles of a lane's four numbers, and not three, pay where shuffles of 512 bits are the limit.
-        if self.lanes.target.vector_bits == 512 and self.leaf.size == 4 and len(self.offsets) > 2 and self.n % 4 == 0:
-            return self._three(pointers) if len(self.offsets) == 3 else self._fours(self._each(pointers))
-        return self._pieces(self._each(pointers))
+        four = self.leaf.size == 4 and self.n % 4 == 0
+        # Tests of pages pay where shuffles of 512 bits are the limit.
+        if four and len(self.offsets) == 3 and self.lanes.target.vector_bits == 512:
+            return self._three(self._pointers(address, mask))
+        lanes = self._lanes(address, mask)
+        if not four:
+            return self._pieces(lanes)
+        return self._fours(lanes) if len(self.offsets) > 3 else self._pairs(lanes)
+
+    def _pointers(self, address: LaneValue, mask: str | None) -> str:
+        pointers = self.lanes.vector(address)
+        return pointers if mask is None else self._zeros_instead(pointers, mask)
+
+    def _lanes(self, address: LaneValue, mask: str | None) -> list[str]:
+        """The pointer of each lane."""
+        if mask is None and address.indexed and self.lanes.target.vector_bits < 512:
+            return [self._pointer(address.indexed, i) for i in range(self.n)]
+        return self._each(self._pointers(address, mask))
+
+    def _pointer(self, of: IndexedAddress, lane: int) -> str:
+        index = self.w.inst(f"extractelement <{self.n} x i32> {of.indices}, i64 {lane}")
+        wide = self.w.inst(f"sext i32 {index} to i64")
+        return self.w.inst(f"getelementptr i8, ptr {of.base}, i64 {self.w.inst(f'mul i64 {wide}, {of.step}')}")
 
     def _zeros_instead(self, pointers: str, mask: str) -> str:
         zeros = self.w.alloca(f"<{_ZEROS} x i8>")
@@ -90,6 +108,17 @@ class ScatteredAccess:
             pieces = [self.w.inst(f"shufflevector {ty} {a}, {ty} {b}, {mask}") for a, b in pairs]
             count *= 2
         return pieces
+
+    # -- pieces of two numbers, then one ------------------------------------------------------------------------------
+
+    def _pairs(self, lanes: Sequence[str]) -> list[str]:
+        """Columns of two or three numbers. Lanes are taken in an order in which shuffles stay within 128 bits."""
+        pairs = [self._read(lane, self.offsets[0], 2) for lane in lanes]
+        a, b = (self._registers([p for i, p in enumerate(pairs) if i % 4 // 2 == half], 2)[0] for half in range(2))
+        columns = [self._zip(a, b, (0, 2, 4, 6)), self._zip(a, b, (1, 3, 5, 7))]
+        if len(self.offsets) == 3:
+            columns += self._registers([self._read(lane, self.offsets[2], 1) for lane in lanes], 1)
+        return columns
 
     # -- pieces of four numbers, whose transposes are columns ---------------------------------------------------------
 

@@ -23,7 +23,7 @@ _Facts = TypeVar("_Facts", bound=NamedTuple)
 _Read = TypeVar("_Read")
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 13
+FORMAT = 14
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _LENGTHS = struct.Struct("<II")
 MAX_BYTES = 1 << 28

@@ -206,15 +206,17 @@ class AccumulationLog:
     def _begin(self, s: Scalar, n: int, count: int, bits: str, addresses: str) -> str:
         """Write the header and addresses of a record; where its values go."""
         start = self.w.inst(f"load ptr, ptr {self.pointer}")
-        facts = _TYPES[s] | n << 8 | count << 16
+        head = min(8 * n, 64)
+        values = head + 8 * n
+        units = (values + n * count * s.size + 7) // 8
+        facts = _TYPES[s] | n << 2 | count << 8 | units << 20
         if bits.isdigit():
             header = str(int(bits) << 32 | facts)
         else:
             header = self.w.inst(f"or i64 {self.w.inst(f'shl i64 {bits}, 32')}, {facts}")
         self.w.do(f"store i64 {header}, ptr {start}, align 8")
-        head = min(8 * n, 64)
         self.w.do(f"store {llvm_type(PTR, n)} {addresses}, ptr {self._at(start, head)}, align 8")
-        return self._at(start, head + 8 * n)
+        return self._at(start, values)
 
     def _end(self, values: str, s: Scalar, count: int, follower: int | None) -> None:
         """Make room for the next record, once what is the range's own in this one has been added."""
