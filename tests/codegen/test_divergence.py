@@ -26,7 +26,7 @@ def _arguments(fn):
 
 
 @pytest.mark.parametrize("target", targets(), ids=lambda t: t.name)
-@pytest.mark.parametrize("lanes", [1, 4, 16])
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 @pytest.mark.parametrize("name", sorted(_KERNELS))
 def test_equals_interpreter(name, lanes, target):
     fn = _KERNELS[name]
@@ -38,7 +38,7 @@ def test_equals_interpreter(name, lanes, target):
         assert not isinstance(a, MemArray) or all(map(same, a.values(), b.values()))
 
 
-@pytest.mark.parametrize("lanes", [1, 4, 16])
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 def test_ranges_of_a_launch_are_independent(lanes):
     fn = _KERNELS["collatz"]
     whole, parts = _arguments(fn), _arguments(fn)

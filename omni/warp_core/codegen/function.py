@@ -31,6 +31,7 @@ from .memory_access import Memory, member_range, memory_leaves, path_range
 from .runtime_calls import MAX_SLOTS, Reports
 from .stack_arrays import Locals, PromotedArray, is_promotable
 from .target import Target
+from .wide_masks import is_widened, widen
 from .writer import PTR, Writer, literal
 
 # Operations with a method `op_<name>` each.
@@ -179,7 +180,10 @@ class FunctionEmitter(Control):
     def define(self, head: str) -> None:
         """Make an LLVM function with this head of what has been written."""
         scope = f"!dbg {self.scope} " if self.scope else ""
-        body = "\n".join(["entry:", *self.w.allocas, "  br label %first", *self.w.lines])
+        lines = ["entry:", *self.w.allocas, "  br label %first", *self.w.lines]
+        if is_widened(self.lanes.target, self.lanes.lanes):
+            lines = widen(head, lines)
+        body = "\n".join(lines)
         self.shared.functions.append(f"define {head} #0 {scope}{{\n{body}\n}}")
 
     def one(self, op: Operation, leaves: list[LaneValue]) -> None:

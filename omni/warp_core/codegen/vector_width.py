@@ -26,7 +26,7 @@ _MOST_LANES = 32  # of any kernel
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap
 _STACK = 1 << 18  # bytes for the local arrays of one group of lanes
-_SPARE = 6  # registers left for masks' operands, constants and addresses
+_REGISTERS = {512: (32, 6), 256: (16, 2), 128: (16, 2)}  # and how many are left for constants, addresses and masks
 _REDUCED = 6  # values on the stack that cost less than a number that all lanes add to one element
 
 
@@ -88,8 +88,8 @@ def _fits_twice(fn: Function, varying: set[Value], target: Target, spilled: int 
     calls.
     """
     ops = list(fn.body.walk())
-    registers = 32 if target.vector_bits == 512 else 16
-    if len(ops) > _LARGE or 2 * RegisterPressure(varying).peak(fn.body) > registers - _SPARE + spilled:
+    registers, spare = _REGISTERS[target.vector_bits]
+    if len(ops) > _LARGE or 2 * RegisterPressure(varying).peak(fn.body) > registers - spare + spilled:
         return False
     callees = {op.attr for op in ops if op.code == "call" and not op.attr.is_cold}
     for callee in callees:
