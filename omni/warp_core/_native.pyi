@@ -89,6 +89,9 @@ from ._native_volumes import (
     blosc_encode as blosc_encode,
 )
 from ._native_volumes import (
+    cells_around as cells_around,
+)
+from ._native_volumes import (
     count_bits as count_bits,
 )
 from ._native_volumes import (
@@ -99,6 +102,9 @@ from ._native_volumes import (
 )
 from ._native_volumes import (
     masked_leaves as masked_leaves,
+)
+from ._native_volumes import (
+    place_grid as place_grid,
 )
 from ._native_volumes import (
     write_cells as write_cells,
@@ -205,20 +211,8 @@ READONLY: int
 class TriangleBvh:
     """The tree over the faces of a mesh (native/include/warp_core/geometry/wide_bvh.h). Its memory stays in place."""
 
-    nodes: int
-    node_count: int
-    order: int
-    wide_nodes: int
-    wide_node_bytes: int
-    blocks: int
-    block_bytes: int
-    moments: int
-    moment_bytes: int
-    slots: int
-    starts: int
-    groups: int
-    roots: int
-    group_count: int
+    places: dict[str, tuple[int, int]]
+    """Where its arrays are, by name: the address and the number of elements, or of bytes for what queries read."""
 
     def __init__(
         self,
@@ -235,12 +229,8 @@ class TriangleBvh:
 class BoxBvh:
     """The tree over boxes (native/include/warp_core/geometry/box_bvh.h). Its memory stays in place."""
 
-    nodes: int
-    node_count: int
-    order: int
-    groups: int
-    roots: int
-    group_count: int
+    places: dict[str, tuple[int, int]]
+    """Where its arrays are, by name: the address and the number of elements."""
 
     def __init__(
         self, lowers: ArrayBase, uppers: ArrayBase, groups: ArrayBase | None, leaf_size: int, fast: bool

@@ -41,18 +41,40 @@ class NodeTree:
     lower: bytes
     upper: bytes
     root: bytes
+    counts: tuple[int, int, int, int]
+    """How many leaves, lower nodes, upper nodes and entries of the root there are."""
+
     def __init__(self, leaves: Any, tiles: Any, extents: Any) -> None: ...
     def offsets(self, layout: GridLayout) -> list[int]:
         """Where upper nodes, lower nodes and leaves begin in a buffer, and where it ends."""
 
     def write(
-        self, layout: GridLayout, masks: Any, background: Any, values: tuple[Any, ...], tiles: tuple[Any, Any], out: Any
+        self,
+        layout: GridLayout,
+        masks: Any,
+        background: Any,
+        values: tuple[Any, ...],
+        tiles: tuple[Any, Any],
+        header: bytes,
+        placement: tuple[Any, Any, Any],
+        out: Any,
     ) -> int:
-        """Write all of a grid but its header; return how many voxels of leaves are active.
+        """Write a grid; return how many voxels of leaves are active.
 
         `values` are a table, rows and a shape. A table has rows of 512 values for leaves, in their order or as `rows`
         says, or is an array of a shape, whose element (i, j, k) is voxel (i, j, k). `tiles` are values and states.
+        `header` is without what follows from nodes and `placement`: a matrix, its inverse and a translation. `out` is
+        an array or a buffer.
         """
+
+    def write_cells(self, layout: GridLayout, grid: Any, first: Any, dims: Any, out: Any) -> None:
+        """Write the table of cells of the grid that `write` has written."""
+
+def cells_around(leaves: Any) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """The first cell around leaves with these origins, and the number of cells along each axis."""
+
+def place_grid(grid: Any, placement: tuple[Any, Any, Any], root: Any) -> None:
+    """Write where a grid is in the world into its header: the map, the size of voxels, and the box of the root's."""
 
 def write_cells(
     layout: GridLayout, grid: Any, root: int, nodes: Sequence[tuple[Any, Any]], first: Any, dims: Any, out: Any

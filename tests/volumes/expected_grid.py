@@ -7,21 +7,28 @@ from typing import Any
 import numpy as np
 
 from omni.warp_core.lib.volumes.volume_data import TILE
-from omni.warp_core.volumes.grid_builder import Leaves, Placement, Tiles, _write_header, write_placement
+from omni.warp_core.volumes.grid_builder import Leaves, Placement, Tiles
 from omni.warp_core.volumes.grid_tree import GridTree, Level, prefix_sums, unpack_mask
 from omni.warp_core.volumes.layout import (
     ALIGNMENT,
+    CLASS_INDEX,
     FLAG_BBOX,
+    FLAG_BREADTH_FIRST,
+    FLAG_LONG_NAME,
     GRID,
     LEAF_SIDE,
     LEAF_WIDTH,
     LOWER_SIDE,
     LOWER_WIDTH,
+    MAGICS,
+    NAME_BYTES,
+    NO_CHECKSUM,
     ROOT_OFFSET,
     TREE,
     TREE_OFFSET,
     UPPER_SIDE,
     UPPER_WIDTH,
+    VERSION,
     Layout,
     ValueType,
     layout_of,
@@ -88,10 +95,35 @@ def expected_grid(
     tree["num_voxels"] = int(np.unpackbits(leaves.masks).sum()) + in_tiles
     header = data[:TREE_OFFSET].view(GRID)[0]
     _write_header(header, value_type, name, grid_class)
-    write_placement(header, placement, root["bbox"])
+    _write_placement(header, placement, root["bbox"])
     header["grid_size"] = data.size
     header["num_values"] = _num_values(leaves, value_type)
     return data
+
+
+def _write_header(header: Any, value_type: ValueType, name: str, grid_class: int) -> None:
+    header["magic"], header["checksum"], header["version"] = MAGICS[0], NO_CHECKSUM, VERSION
+    header["flags"] = FLAG_BREADTH_FIRST | FLAG_BBOX | (FLAG_LONG_NAME if len(name.encode()) >= NAME_BYTES else 0)
+    header["grid_count"] = 1
+    header["name"] = name.encode()[: NAME_BYTES - 1]
+    header["grid_class"] = CLASS_INDEX if value_type.is_index else grid_class
+    header["grid_type"] = value_type.number
+
+
+def _write_placement(header: Any, placement: Placement, box: np.ndarray) -> None:
+    """Write where a grid is in the world into its header; `box` is that of its active voxels."""
+    spot = header["map"]
+    spot["mat_f"] = spot["mat_d"] = placement.matrix
+    spot["inv_mat_f"] = spot["inv_mat_d"] = np.linalg.inv(placement.matrix)
+    spot["vec_f"] = spot["vec_d"] = placement.translation
+    spot["taper_f"] = spot["taper_d"] = 1.0
+    header["voxel_size"] = np.linalg.norm(placement.matrix, axis=0)
+    if (box[0] <= box[1]).all():
+        ends = box + np.array([[0.0] * 3, [1.0] * 3])  # the last voxels end one farther
+        corners = ends[np.argwhere(np.ones((2, 2, 2))), (0, 1, 2)]
+        x, y, z = (placement.matrix * corners[:, None]).transpose(2, 0, 1)
+        places = x + y + z + placement.translation  # a product of matrices may round less often
+        header["world_bbox"] = [places.min(axis=0), places.max(axis=0)]
 
 
 def _of_extent(tiles: Tiles | None, extent: int, value_type: ValueType) -> Tiles:

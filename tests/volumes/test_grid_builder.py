@@ -137,7 +137,7 @@ def test_cells(name, value_type):
     values = np.ones((len(origins), *value_type.dtype.shape), value_type.base)
     tiles = Tiles(*(part[are_apart] for part in (origins, extents, values, extents > 0)))
     grid = read_grid(build_grid(leaves, value_type, 1.0, TURNED, tiles=tiles))
-    cells = cells_of(grid)
+    cells = cells_of(grid.leaf.origins)
     found = np.zeros(cells.size, np.int32)
     write_cells(grid, cells, found)
     assert np.array_equal(found.reshape(cells.shape), expected_cells(grid)) and len(np.unique(found)) > 20
@@ -170,11 +170,11 @@ def test_native_code_refuses_arrays_that_do_not_fit():
 
     def write(**changes):
         given = {"masks": leaves.masks, "background": one, "table": none, "rows": none, "shape": (0, 0, 0)}
-        given |= {"tile_values": none, "out": room} | changes
+        place = np.eye(3), np.eye(3), np.zeros(3)
+        given |= {"tile_values": none, "header": bytes(672), "place": place, "out": room} | changes
         values = given["table"], given["rows"], given["shape"]
-        return nodes.write(
-            layout, given["masks"], given["background"], values, (given["tile_values"], none), given["out"]
-        )
+        tiles, rest = (given["tile_values"], none), (given["header"], given["place"], given["out"])
+        return nodes.write(layout, given["masks"], given["background"], values, tiles, *rest)
 
     assert write() == np.unpackbits(leaves.masks).sum()
     table = np.zeros((count, 512), np.float32)
@@ -188,9 +188,11 @@ def test_native_code_refuses_arrays_that_do_not_fit():
         {"table": table, "shape": (count, 512, 1)},  # there are leaves at negative voxels
         {"table": table, "shape": (2**40, 2**40, 2**40)},
         {"tile_values": one},
+        {"header": bytes(671)},
+        {"place": (np.eye(3), np.eye(2), np.zeros(3))},
         {"out": room[:-32].copy()},
     ):
-        with pytest.raises(ValueError, match=r"fit|shape"):
+        with pytest.raises(ValueError, match=r"fit|shape|size"):
             write(**changes)
     with pytest.raises(ValueError, match="no node"):
         _native.find_blocks(SCENES["cloud"], 16)

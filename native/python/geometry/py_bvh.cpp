@@ -99,9 +99,44 @@ void refit_boxes(BoxBvh& self, const PyArray& lowers, const PyArray& uppers) {
     without_gil([&] { self.refit(boxes); });
 }
 
-template <class T>
-uintptr_t address(const T& v) {
-    return reinterpret_cast<uintptr_t>(v.data());
+// Where arrays are, by name: the address and the number of elements. Arrays without elements are left out.
+class Places {
+  public:
+    template <class T>
+    void add(const char* name, const T* first, size_t count) {
+        if (count) named[name] = nb::make_tuple(reinterpret_cast<uintptr_t>(first), count);
+    }
+    template <class T>
+    void add(const char* name, const T& items) {
+        add(name, std::data(items), std::size(items));
+    }
+    template <class T>
+    void add_bytes(const char* name, const T* first, size_t count) {
+        add(name, first, count * sizeof(T));
+    }
+    nb::dict named;
+};
+
+template <class Bvh>
+Places places_in_both(const Bvh& bvh) {
+    Places places;
+    places.add("nodes", bvh.nodes);
+    places.add("order", bvh.order);
+    places.add("groups", bvh.groups());
+    places.add("roots", bvh.roots());
+    return places;
+}
+
+nb::dict places_of_boxes(const BoxBvh& bvh) { return places_in_both(bvh).named; }
+
+nb::dict places_of(const TriangleBvh& bvh) {
+    Places places = places_in_both(bvh);
+    places.add_bytes("wide_nodes", bvh.wide().nodes, bvh.wide_node_count());
+    places.add_bytes("blocks", bvh.wide().blocks, bvh.block_count());
+    places.add_bytes("moments", bvh.moments().data(), bvh.moments().size());
+    places.add("slots", bvh.slots);
+    places.add("starts", bvh.starts);
+    return places.named;
 }
 
 }  // namespace
@@ -112,32 +147,14 @@ void bind_bvh(nb::module_& m) {
         .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("groups").none(),
              nb::arg("leaf_size"), nb::arg("fast"), nb::arg("has_moments"))
         .def("refit", &refit, nb::arg("points"), nb::arg("indices"))
-        .def_prop_ro("wide_nodes", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().nodes); })
-        .def_prop_ro("wide_node_bytes", [](const TriangleBvh& b) { return b.wide_node_count() * sizeof(WideNode); })
-        .def_prop_ro("blocks", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().blocks); })
-        .def_prop_ro("block_bytes", [](const TriangleBvh& b) { return b.block_count() * sizeof(TriangleBlock); })
-        .def_prop_ro("nodes", [](const TriangleBvh& b) { return address(b.nodes); })
-        .def_prop_ro("node_count", [](const TriangleBvh& b) { return b.nodes.size(); })
-        .def_prop_ro("order", [](const TriangleBvh& b) { return address(b.order); })
-        .def_prop_ro("moments", [](const TriangleBvh& b) { return address(b.moments()); })
-        .def_prop_ro("moment_bytes", [](const TriangleBvh& b) { return b.moments().size_bytes(); })
-        .def_prop_ro("slots", [](const TriangleBvh& b) { return address(b.slots); })
-        .def_prop_ro("starts", [](const TriangleBvh& b) { return address(b.starts); })
-        .def_prop_ro("groups", [](const TriangleBvh& b) { return address(b.groups()); })
-        .def_prop_ro("roots", [](const TriangleBvh& b) { return address(b.roots()); })
-        .def_prop_ro("group_count", [](const TriangleBvh& b) { return b.groups().size(); });
+        .def_prop_ro("places", &places_of, "Where its arrays are, by name. Nodes for queries and moments are bytes.");
     nb::class_<BoxBvh>(m, "BoxBvh", nb::is_weak_referenceable(),
                        "The hierarchy over boxes. Its memory stays where it is.")
         .def("__init__", &construct_boxes, nb::arg("lowers"), nb::arg("uppers"), nb::arg("groups").none(),
              nb::arg("leaf_size"), nb::arg("fast"))
         .def("rebuild", &rebuild, nb::arg("lowers"), nb::arg("uppers"), nb::arg("fast"))
         .def("refit", &refit_boxes, nb::arg("lowers"), nb::arg("uppers"))
-        .def_prop_ro("nodes", [](const BoxBvh& b) { return address(b.nodes); })
-        .def_prop_ro("node_count", [](const BoxBvh& b) { return b.nodes.size(); })
-        .def_prop_ro("order", [](const BoxBvh& b) { return address(b.order); })
-        .def_prop_ro("groups", [](const BoxBvh& b) { return address(b.groups()); })
-        .def_prop_ro("roots", [](const BoxBvh& b) { return address(b.roots()); })
-        .def_prop_ro("group_count", [](const BoxBvh& b) { return b.groups().size(); });
+        .def_prop_ro("places", &places_of_boxes, "Where its arrays are, by name.");
 }
 
 }  // namespace wc

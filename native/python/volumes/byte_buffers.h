@@ -2,9 +2,12 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "arrays/buffers.h"
+#include "arrays/py_array.h"
 #include "warp_core/volumes/blosc.h"
 
 namespace wc {
@@ -23,6 +26,21 @@ struct WriteBuffer : BufferView {
         if (!held) throw nb::python_error();
     }
     Room room() const { return {static_cast<uint8_t*>(buf), static_cast<size_t>(len)}; }
+};
+
+// Bytes that are written: of an array on the CPU, which stays private, or of any other object with a buffer.
+struct WritableBytes {
+    explicit WritableBytes(nb::handle object) {
+        if (const PyArray* a = as_array(object.ptr())) {
+            if (!a->contiguous || a->device != 0)
+                throw std::invalid_argument("the array must be contiguous and on the CPU");
+            room = {static_cast<uint8_t*>(a->view.data), static_cast<size_t>(a->size * dtype(a->dtype).itemsize)};
+        } else {
+            room = held.emplace(object).room();
+        }
+    }
+    std::optional<WriteBuffer> held;
+    Room room;
 };
 
 inline nb::bytes as_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }

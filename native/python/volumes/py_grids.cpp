@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "arrays/py_array.h"
@@ -30,10 +31,9 @@ struct Items : ReadBuffer {
     std::span<const T> items() const { return {static_cast<const T*>(buf), bytes().size() / sizeof(T)}; }
 };
 
-template <class T>
-std::span<T> writable(const WriteBuffer& buffer) {
-    require(reinterpret_cast<uintptr_t>(buffer.buf) % alignof(T) == 0, "the array has another type");
-    return {static_cast<T*>(buffer.buf), buffer.room().size() / sizeof(T)};
+std::span<int32_t> as_numbers(Room room) {
+    require(reinterpret_cast<uintptr_t>(room.data()) % alignof(int32_t) == 0, "the array has another type");
+    return {reinterpret_cast<int32_t*>(room.data()), room.size() / sizeof(int32_t)};
 }
 
 nb::tuple blocks(nb::handle voxels, int32_t width) {
@@ -143,22 +143,42 @@ struct GivenValues {
 
 using Shape = std::array<int64_t, 3>;
 
+template <size_t n>
+std::array<double, n> numbers_of(nb::handle object) {
+    Items<double> given(object);
+    require(given.items().size() == n, "the placement has another size");
+    std::array<double, n> found;
+    std::ranges::copy(given.items(), found.begin());
+    return found;
+}
+
+// A matrix, its inverse and a translation.
+using GivenPlacement = std::tuple<nb::object, nb::object, nb::object>;
+
+Placement placement_of(const GivenPlacement& given) {
+    const auto& [matrix, inverse, translation] = given;
+    return {numbers_of<9>(matrix), numbers_of<9>(inverse), numbers_of<3>(translation)};
+}
+
 int64_t write(const NodeTree& tree, const GridLayout& layout, nb::handle masks, nb::handle background,
               const std::tuple<nb::object, nb::object, Shape>& values, const std::pair<nb::object, nb::object>& tiles,
-              nb::handle out) {
+              nb::handle header, const GivenPlacement& placement, nb::handle out) {
+    ReadBuffer head(header);
     ReadBuffer bits(masks), one(background), of_tiles(tiles.first), active(tiles.second);
     const auto& [table, rows, shape] = values;
     GivenValues given{ReadBuffer(table), Items<int64_t>(rows), shape};
-    WriteBuffer room(out);
+    WritableBytes to(out);
     auto value = static_cast<size_t>(layout.value);
-    GridContent content{bits.bytes(), one.bytes(), given.checked(tree.leaves, value), of_tiles.bytes(), active.bytes()};
+    GridContent content{head.bytes(),  placement_of(placement),           bits.bytes(),
+                        one.bytes(),   given.checked(tree.leaves, value), of_tiles.bytes(),
+                        active.bytes()};
     bool fits = content.masks.size() == kMaskOfLeaf * tree.leaves.size() && content.background.size() == value &&
                 content.tile_values.size() == value * tree.tiles.size() &&
-                content.tile_active.size() == tree.tiles.size() &&
-                room.room().size() == static_cast<size_t>(tree.offsets(layout)[3]);
+                content.tile_active.size() == tree.tiles.size() && content.header.size() == kHeader &&
+                to.room.size() == static_cast<size_t>(tree.offsets(layout)[3]);
     require(fits, "the arrays do not fit each other");
     int64_t count = 0;
-    without_gil([&] { count = write_grid(tree, layout, content, room.room()); });
+    without_gil([&] { count = write_grid(tree, layout, content, to.room); });
     return count;
 }
 
@@ -179,7 +199,7 @@ void cells(const GridLayout& layout, nb::handle grid, int64_t root,
            const std::array<std::pair<nb::object, nb::object>, 3>& levels_of, const std::array<int32_t, 3>& first,
            const Shape& dims, nb::handle out) {
     ReadBuffer bytes(grid);
-    WriteBuffer room(out);
+    WritableBytes to(out);
     auto nodes = [&](int level) {
         const auto& [offsets, origins] = levels_of[level];
         return GivenNodes{Items<int64_t>(offsets), Items<Voxel>(origins)};
@@ -187,12 +207,50 @@ void cells(const GridLayout& layout, nb::handle grid, int64_t root,
     GivenNodes tiles = nodes(0), upper = nodes(1), lower = nodes(2);
     CellNodes levels[] = {tiles.checked(layout.tile, bytes.bytes()), upper.checked(layout.upper, bytes.bytes()),
                           lower.checked(layout.lower, bytes.bytes())};
-    std::span<int32_t> places = writable<int32_t>(room);
+    std::span<int32_t> places = as_numbers(to.room);
     require(is_shape(dims, places.size()), "the table has another size");
     without_gil([&] {
         write_cells(layout, bytes.bytes(), root, levels[0], levels[1], levels[2], {first[0], first[1], first[2]}, dims,
                     places);
     });
+}
+
+void cells_of_built(const NodeTree& tree, const GridLayout& layout, nb::handle grid,
+                    const std::array<int32_t, 3>& first, const Shape& dims, nb::handle out) {
+    WritableBytes from(grid), to(out);
+    const std::array<int64_t, 4> begins = tree.offsets(layout);
+    require(static_cast<int64_t>(from.room.size()) == begins[3], "the grid has another size");
+    std::vector<int64_t> offsets[3];  // of tiles of the root, upper and lower nodes
+    std::vector<Voxel> tiles;
+    for (size_t i = tree.upper.origins.size(); i < tree.root.holders.size(); ++i) {
+        int32_t entry = tree.root.holders[i];
+        offsets[0].push_back(kRootOffset + layout.root + entry * layout.tile);
+        tiles.push_back(tree.root.origins[entry]);
+    }
+    for (size_t i = 0; i < tree.upper.origins.size(); ++i)
+        offsets[1].push_back(begins[0] + static_cast<int64_t>(i) * layout.upper);
+    for (size_t i = 0; i < tree.lower.origins.size(); ++i)
+        offsets[2].push_back(begins[1] + static_cast<int64_t>(i) * layout.lower);
+    std::span<int32_t> places = as_numbers(to.room);
+    require(is_shape(dims, places.size()), "the table has another size");
+    without_gil([&] {
+        write_cells(layout, from.room, kRootOffset, {offsets[0], tiles}, {offsets[1], tree.upper.origins},
+                    {offsets[2], tree.lower.origins}, {first[0], first[1], first[2]}, dims, places);
+    });
+}
+
+nb::tuple cells_around_leaves(nb::handle leaves) {
+    auto [first, dims] = cells_around(Items<Voxel>(leaves).items());
+    return nb::make_tuple(nb::make_tuple(first.x, first.y, first.z), nb::make_tuple(dims[0], dims[1], dims[2]));
+}
+
+void place(nb::handle grid, const GivenPlacement& placement, nb::handle root) {
+    WriteBuffer to(grid);
+    ReadBuffer box(root);
+    Voxel ends[2];
+    require(to.room().size() >= kHeader && box.bytes().size() >= sizeof ends, "the grid is too small");
+    std::memcpy(ends, box.bytes().data(), sizeof ends);
+    place_grid(placement_of(placement), ends[0], ends[1], to.room());
 }
 
 }  // namespace
@@ -210,10 +268,19 @@ void bind_grids(nb::module_& m) {
         .def("__init__", &make_tree, nb::arg("leaves"), nb::arg("tiles"), nb::arg("extents"))
         .def("offsets", &NodeTree::offsets, nb::arg("layout"))
         .def("write", &write, nb::arg("layout"), nb::arg("masks"), nb::arg("background"), nb::arg("values"),
-             nb::arg("tiles"), nb::arg("out"))
+             nb::arg("tiles"), nb::arg("header"), nb::arg("placement"), nb::arg("out"))
+        .def("write_cells", &cells_of_built, nb::arg("layout"), nb::arg("grid"), nb::arg("first"), nb::arg("dims"),
+             nb::arg("out"))
+        .def_prop_ro("counts",
+                     [](const NodeTree& tree) {
+                         return nb::make_tuple(tree.leaves.size(), tree.lower.origins.size(), tree.upper.origins.size(),
+                                               tree.root.origins.size());
+                     })
         .def_prop_ro("lower", [](const NodeTree& tree) { return as_bytes(tree.lower.origins); })
         .def_prop_ro("upper", [](const NodeTree& tree) { return as_bytes(tree.upper.origins); })
         .def_prop_ro("root", [](const NodeTree& tree) { return as_bytes(tree.root.origins); });
+    m.def("cells_around", &cells_around_leaves, nb::arg("leaves"));
+    m.def("place_grid", &place, nb::arg("grid"), nb::arg("placement"), nb::arg("root"));
     m.def("write_cells", &cells, nb::arg("layout"), nb::arg("grid"), nb::arg("root"), nb::arg("nodes"),
           nb::arg("first"), nb::arg("dims"), nb::arg("out"));
 }

@@ -11,7 +11,8 @@
 namespace wc {
 namespace {
 
-constexpr int64_t kAlignment = 32, kTree = 672, kRoot = 736;  // where TreeData and the root begin
+constexpr int64_t kAlignment = 32, kTree = kHeader, kRoot = kRootOffset;  // where TreeData and the root begin
+constexpr int64_t kNumValues = 656;  // where the header has the number of values of an index grid
 constexpr int64_t kLowerEntries = 4096, kUpperEntries = 32768;
 constexpr uint8_t kHasBox = 2;       // a flag of a leaf
 constexpr int64_t kPiece = 1 << 18;  // bytes of records that a thread writes at once
@@ -38,7 +39,9 @@ int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment 
 // `count` copies of an item.
 std::vector<uint8_t> repeated(Bytes item, size_t count) {
     std::vector<uint8_t> all(item.size() * count);
-    for (size_t at = 0; at < all.size(); at += item.size()) std::copy(item.begin(), item.end(), all.begin() + at);
+    std::copy(item.begin(), item.end(), all.begin());
+    for (size_t done = item.size(); done < all.size(); done *= 2)
+        std::copy_n(all.begin(), std::min(done, all.size() - done), all.begin() + static_cast<int64_t>(done));
     return all;
 }
 
@@ -105,8 +108,8 @@ class GridWriter {
           boxes_(tree.leaves.size()) {
         std::vector<uint8_t> entry(static_cast<size_t>(layout.entry));
         std::copy(content.background.begin(), content.background.end(), entry.begin());
-        table_ = repeated(entry, kLowerEntries);
-        is_zero_ = std::all_of(entry.begin(), entry.end(), [](uint8_t byte) { return byte == 0; });
+        is_zero_ = std::ranges::all_of(entry, [](uint8_t byte) { return byte == 0; });
+        if (!is_zero_) table_ = repeated(entry, kLowerEntries);
     }
 
     int64_t write() {
@@ -122,8 +125,8 @@ class GridWriter {
              {tree_.leaves, offsets_[2], layout_.leaf, tree_.tiles_of[0]});
         join({kUpper, tree_.upper, offsets_[0], layout_.upper, layout_.upper_table},
              {tree_.lower.origins, offsets_[1], layout_.lower, tree_.tiles_of[1]});
-        write_root();
         write_tree();
+        write_header(write_root());
         return active_;
     }
 
@@ -279,7 +282,16 @@ class GridWriter {
 
     static void copy_value(Bytes value, uint8_t* to) { std::copy(value.begin(), value.end(), to); }
 
-    void write_root() {
+    void write_header(const Box& box) {
+        std::ranges::copy(content_.header, out_);
+        place_grid(content_.placement, box.low, box.high, {out_, static_cast<size_t>(kHeader)});
+        auto voxels = static_cast<int64_t>(kVoxelsOfLeaf * tree_.leaves.size());
+        if (layout_.content == LeafContent::Indices) put(out_ + kNumValues, 1 + voxels);
+        if (layout_.content == LeafContent::ActiveIndices) put(out_ + kNumValues, 1 + active_);
+    }
+
+    // Returns the box of the active voxels.
+    Box write_root() {
         uint8_t* root = out_ + kRoot;
         Box box = kEmptyBox;
         for (const Box& part : boxes_) box.join(part);
@@ -303,6 +315,7 @@ class GridWriter {
             put(record(uppers + i) + 16, uint32_t{content_.tile_active[tile] != 0});
             copy_value(tile_value(tile), record(uppers + i) + layout_.tile_value);
         }
+        return box;
     }
 
     void write_tree() {

@@ -26,9 +26,11 @@ class CellWriter {
 
     void fill_tile(const Voxel& origin, int64_t width, int64_t value) {
         Range range = within(origin, width);
+        const int64_t count = range.high[2] - range.low[2];
+        if (count <= 0) return;
         for (int64_t x = range.low[0]; x < range.high[0]; ++x)
             for (int64_t y = range.low[1]; y < range.high[1]; ++y)
-                for (int64_t z = range.low[2]; z < range.high[2]; ++z) cell(x, y, z) = tile(value);
+                std::fill_n(&cell(x, y, range.low[2]), count, tile(value));
     }
 
     // Fills the tiles of an upper node. Where it has children, they fill all of their cells.
@@ -81,7 +83,8 @@ class CellWriter {
     // Fills cells along z from entries of a lower node, which are counted from `row`: first as tiles, then children.
     void fill_row(int64_t at, int64_t row, int64_t low, int64_t high, int32_t* cells) const {
         int64_t table = at + layout_.lower_table + row * layout_.entry;
-        for (int64_t z = low; z < high; ++z) cells[z - low] = tile(table + z * layout_.entry);
+        const auto words = static_cast<int32_t>(layout_.entry / kWord), first = tile(table + low * layout_.entry);
+        for (int32_t i = 0; i < static_cast<int32_t>(high - low); ++i) cells[i] = first + i * words;
         uint16_t children;
         std::memcpy(&children, grid_ + at + kValueMask + (kEntriesOfLower + row) / 8, sizeof children);
         for (unsigned left = children; left; left &= left - 1) {
@@ -111,6 +114,19 @@ class CellWriter {
 };
 
 }  // namespace
+
+std::pair<Voxel, std::array<int64_t, 3>> cells_around(Voxels leaves) {
+    if (leaves.empty()) return {{0, 0, 0}, {0, 0, 0}};
+    Voxel low = leaves[0], high = leaves[0];
+    for (const Voxel& v : leaves) {
+        low = {std::min(low.x, v.x), std::min(low.y, v.y), std::min(low.z, v.z)};
+        high = {std::max(high.x, v.x), std::max(high.y, v.y), std::max(high.z, v.z)};
+    }
+    // Origins are multiples of the width, so that quotients are exact.
+    auto count = [](int32_t first, int32_t last) { return int64_t{last} / kLeafWidth - first / kLeafWidth + 1; };
+    return {{low.x / kLeafWidth, low.y / kLeafWidth, low.z / kLeafWidth},
+            {count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)}};
+}
 
 void write_cells(const GridLayout& layout, Bytes grid, int64_t root, const CellNodes& tiles, const CellNodes& upper,
                  const CellNodes& lower, const Voxel& first, const std::array<int64_t, 3>& dims,

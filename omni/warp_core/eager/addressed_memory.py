@@ -1,13 +1,14 @@
 """Arrays that Python code reaches by address, as library functions do that take the id of a structure.
 
 Compiled kernels take any address. Builtins at Python scope and interpreted kernels find the arrays that were registered
-here, so a wrong address is an error there.
+here, so a wrong address is an error there. Most structures are never asked for by address. So a new one only says that
+it has arrays, and these are listed when an address is looked up.
 """
 
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..ir.interp.array_memory import Trap
 
@@ -17,6 +18,7 @@ class UnknownAddress(Trap):
 
 
 _registered: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_unlisted: WeakKeyDictionary[Any, None] = WeakKeyDictionary()
 
 
 def register(array: Any) -> None:
@@ -24,8 +26,24 @@ def register(array: Any) -> None:
     _registered[array.ptr] = array
 
 
+def register_arrays_of(owner: Any) -> None:
+    """Do the same for all arrays that `owner.addressed_arrays()` lists, which exist as long as `owner` does."""
+    _unlisted[owner] = None
+
+
+def _list() -> None:
+    """Register the arrays of all owners that have not listed theirs."""
+    global _unlisted
+    owners, _unlisted = _unlisted, WeakKeyDictionary()
+    for owner in list(owners):
+        for array in owner.addressed_arrays():
+            register(array)
+
+
 def find(address: int) -> Any:
     """Return the registered array at `address`, or None."""
+    if _unlisted:
+        _list()
     return _registered.get(address)
 
 

@@ -5,14 +5,15 @@ Native code builds them on CPUs (cpu_trees.py), and kernels on GPUs (gpu_trees.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..algo.argument_checks import integer
 from ..arrays.array import array
 from ..devices.device import Device
-from ..dispatch import capture
+from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
+from ..eager.addressed_memory import register_arrays_of
 from ..lang.annotations import Structure
 from ..lang.types import F32, I32, Vec
 from ..tape import structures
@@ -109,7 +110,9 @@ class Bvh(Structure):
             self._tree = GpuBoxBvh(lowers, uppers, groups, int(leaf_size))
         elif lowers.size:
             self._tree = BoxBvh(lowers, uppers, groups, int(leaf_size), self._fast)
-        self._publish()
+        where = {"lowers": lowers.ptr, "uppers": uppers.ptr}
+        self._descriptor.write(lowers.size, self._tree, **where)
+        register_arrays_of(self)
 
     @property
     def lowers(self) -> array:
@@ -165,10 +168,14 @@ class Bvh(Structure):
             structures.note_build(self._descriptor)
             change(self._lowers, self._uppers, *more)
 
+        if not observers.observed:
+            run()
+            return
+        written = {name: getattr(self._tree, name) for name in ("nodes", "order", "roots")}
         execute(
             Operation(
                 label,
-                writes={name: Write(a) for name, a in self._arrays("nodes", "order", "roots").items()},
+                writes={name: Write(a) for name, a in written.items() if a is not None},
                 reads={"lowers": self._lowers, "uppers": self._uppers},
                 run=run,
                 vjp=lambda: lambda: None,  # boxes have no derivative
@@ -176,18 +183,12 @@ class Bvh(Structure):
             )
         )
 
-    def _arrays(self, *names: str) -> dict[str, array]:
-        """The arrays of these names that the tree has."""
-        found = {name: getattr(self._tree, name, None) for name in names}
-        return {name: a for name, a in found.items() if a is not None}
+    def addressed_arrays(self) -> Iterable[array]:
+        """Return all arrays that its descriptor leads to."""
+        return (self._lowers, self._uppers, *(() if self._tree is None else self._tree.arrays()))
 
     def _summary(self) -> str:
         return f"boxes={self.lowers.size}, device={self.device}"
-
-    def _publish(self) -> None:
-        """Write the descriptor that kernels read."""
-        arrays = self._arrays("nodes", "order", "roots", "groups") | {"lowers": self._lowers, "uppers": self._uppers}
-        self._descriptor.write(self._lowers.size, arrays)
 
 
 def _check_like(name: str, a: array, lowers: array) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from ..arrays.array import array
 from ..devices.device import Device
-from ..eager.addressed_memory import register
 from ..lang.values.scalars import uint64
 from ..lib.geometry.bvh_queries import BvhData
 from ..lib.geometry.structure_ids import BVH
@@ -14,29 +13,40 @@ from ..tape import structures
 from .descriptors import Descriptors
 
 _ADDRESSES = ("nodes", "order", "lowers", "uppers", "roots", "points")  # of memory that may change
-_SIZES = {"num_groups": "groups", "max_nodes": "nodes", "num_points": "points"}
+_SIZES = {"groups": "num_groups", "nodes": "max_nodes"}  # fields that have the number of elements of an array
 
 
 class BvhDescriptor:
     """A place for `BvhData`, for as long as this object exists.
 
     Attributes:
-        id: a uint64 for queries.
+        number: the id for queries, as an int.
     """
 
     def __init__(self, device: Device):
         self._kept = _descriptors(device)
-        self._place, number = self._kept.take(self)
-        self.id = uint64(number)
+        self._place, self.number = self._kept.take(self)
         structures.register(self, self._place, _ADDRESSES, self._kept.take)
 
-    def write(self, boxes: int, arrays: dict[str, array]) -> None:
-        """Write what kernels read: the number of boxes, and the arrays of `BvhData` that there are."""
-        for a in arrays.values():
-            register(a)
-        addresses = {name: a.ptr for name, a in arrays.items()}
-        sizes = {count: arrays[name].size for count, name in _SIZES.items() if name in arrays}
-        self._kept.write(self._place, self._kept.pack(id=int(self.id), num_boxes=boxes, **addresses, **sizes))
+    @property
+    def id(self) -> uint64:
+        """The id as a uint64."""
+        return uint64(self.number)
+
+    def write(self, num_boxes: int, tree: Any, **numbers: int) -> None:
+        """Write what kernels read.
+
+        Args:
+            num_boxes: the number of boxes.
+            tree: the hierarchy, or None without boxes.
+            numbers: fields of `BvhData` that tell where the boxes are.
+        """
+        places: dict[str, tuple[int, int]] = {} if tree is None else tree.places
+        for name, (address, count) in places.items():
+            numbers[name] = address
+            if name in _SIZES:
+                numbers[_SIZES[name]] = count
+        self._kept.write(self._place, self._kept.pack(id=self.number, num_boxes=num_boxes, **numbers))
 
 
 @cache

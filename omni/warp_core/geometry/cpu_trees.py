@@ -5,6 +5,7 @@ The layouts in memory are in lib/geometry/bvh_nodes.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import _native
@@ -14,8 +15,35 @@ from ..dispatch import capture
 from ..lang.values.scalars import int32, uint8
 from ..lib.geometry.bvh_nodes import BvhNode
 
+_DTYPES = {"nodes": BvhNode, "wide_nodes": uint8, "blocks": uint8, "moments": uint8}  # others are of int32
+_ARRAYS = ("nodes", "order", "wide_nodes", "blocks", "moments", "slots", "groups", "roots", "starts")
 
-class TriangleBvh:
+
+class _NativeTree:
+    """A native hierarchy. Arrays over its memory are made when they are first asked for: most never are.
+
+    Attributes:
+        places: where its arrays are, by name: the address and the number of elements.
+    """
+
+    _native: Any
+    places: dict[str, tuple[int, int]]
+
+    def __getattr__(self, name: str) -> array | None:
+        """Make the array of this name, which is None if the hierarchy has none."""
+        if name not in _ARRAYS:
+            raise AttributeError(f"a hierarchy has no {name}")
+        place = self.places.get(name)
+        made = None if place is None else _view(self._native, *place, _DTYPES.get(name, int32))
+        setattr(self, name, made)
+        return made
+
+    def arrays(self) -> Iterable[array]:
+        """Return all its arrays."""
+        return (getattr(self, name) for name in self.places)
+
+
+class TriangleBvh(_NativeTree):
     """The hierarchy over the faces of a mesh on the CPU.
 
     Attributes:
@@ -31,15 +59,8 @@ class TriangleBvh:
     """
 
     def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int, fast: bool, winding: bool):
-        native = self._native = _native.TriangleBvh(points, indices, groups, leaf_size, fast, winding)
-        self.nodes = _view(native, native.nodes, native.node_count, BvhNode)
-        self.order = _view(native, native.order, indices.size // 3, int32)
-        self.wide_nodes = _view(native, native.wide_nodes, native.wide_node_bytes, uint8)
-        self.blocks = _view(native, native.blocks, native.block_bytes, uint8)
-        self.moments = _view(native, native.moments, native.moment_bytes, uint8) if winding else None
-        self.slots = _view(native, native.slots, native.node_count, int32) if winding else None
-        self.groups, self.roots = _groups(native)
-        self.starts = None if self.groups is None else _view(native, native.starts, native.node_count, int32)
+        self._native = _native.TriangleBvh(points, indices, groups, leaf_size, fast, winding)
+        self.places = self._native.places
 
     @property
     def boxes(self) -> dict[str, array]:
@@ -49,10 +70,11 @@ class TriangleBvh:
 
     def refit(self, points: array, indices: array) -> None:
         """Fit the boxes to points that have moved. The tree stays."""
-        capture.call(self._native.refit, points, indices, label="wp.Mesh.refit", writes=[*self.boxes.values()])
+        written = [*self.boxes.values()] if capture.active() else ()
+        capture.call(self._native.refit, points, indices, label="wp.Mesh.refit", writes=written)
 
 
-class BoxBvh:
+class BoxBvh(_NativeTree):
     """The hierarchy over boxes on the CPU.
 
     Attributes:
@@ -62,11 +84,12 @@ class BoxBvh:
         roots: the node above all boxes of each group, or None.
     """
 
+    nodes: array
+    order: array
+
     def __init__(self, lowers: array, uppers: array, groups: array | None, leaf_size: int, fast: bool):
-        native = self._native = _native.BoxBvh(lowers, uppers, groups, min(leaf_size, lowers.size), fast)
-        self.nodes = _view(native, native.nodes, native.node_count, BvhNode)
-        self.order = _view(native, native.order, lowers.size, int32)
-        self.groups, self.roots = _groups(native)
+        self._native = _native.BoxBvh(lowers, uppers, groups, min(leaf_size, lowers.size), fast)
+        self.places = self._native.places
 
     def refit(self, lowers: array, uppers: array) -> None:
         """Fit the nodes to boxes that have moved. The tree stays."""
@@ -77,16 +100,8 @@ class BoxBvh:
         self._call("rebuild", lowers, uppers, fast)
 
     def _call(self, method: str, *given: Any) -> None:
-        written = [a for a in (self.nodes, self.order, self.roots) if a is not None]
+        written = [a for a in (self.nodes, self.order, self.roots) if a is not None] if capture.active() else ()
         capture.call(getattr(self._native, method), *given, label=f"wp.Bvh.{method}", writes=written)
-
-
-def _groups(native: Any) -> tuple[array | None, array | None]:
-    """The groups of a native hierarchy and their roots, or None without groups."""
-    if not native.group_count:
-        return None, None
-    count = native.group_count
-    return _view(native, native.groups, count, int32), _view(native, native.roots, count, int32)
 
 
 def _view(native: Any, address: int, count: int, dtype: Any) -> array:

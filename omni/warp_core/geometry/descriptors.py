@@ -9,10 +9,13 @@ reading one by an old id is always allowed.
 from __future__ import annotations
 
 import ctypes
+import sys
+from collections import deque
+from collections.abc import Callable
 from functools import cached_property
 from struct import Struct
 from typing import Any
-from weakref import finalize
+from weakref import ref
 
 from .. import _native
 from ..arrays.array import array
@@ -37,31 +40,49 @@ class Descriptors:
         self.dtype, self.device = dtype, device
         self._kind = kind << KIND_SHIFT
         self._size = element_of(dtype).type.size
-        self._free: list[tuple[array, int]] = []  # places, and how often each was used
+        self._free: deque[tuple[array, int]] = deque()  # places, and how often each was used
+        self._owners: dict[int, ref] = {}  # by the address of the place; a place goes back when its owner is gone
         self._all: list[array] = []
 
-    def take(self, owner: Any) -> tuple[array, int]:
-        """Return an array of one descriptor and an id, which stands for `owner` until that is gone."""
+    def take(self, owner: Any, when_gone: Callable[[int], None] | None = None) -> tuple[array, int]:
+        """Return an array of one descriptor and an id, which stands for `owner` until that is gone.
+
+        Then `when_gone` is called with the id.
+        """
         if not self._free:
             self._grow()
         place, uses = self._free.pop()
-        finalize(owner, self._give_back, place, uses + 1).atexit = False
-        return place, place.ptr | uses + 1 << _ADDRESS_BITS | self._kind
+        address = place._address
+        number = address | uses + 1 << _ADDRESS_BITS | self._kind
+
+        def give_back(_: ref) -> None:
+            if not sys.is_finalizing():
+                if when_gone is not None:
+                    when_gone(number)
+                self._give_back(place, uses + 1)
+
+        self._owners[address] = ref(owner, give_back)
+        return place, number
 
     @cached_property
-    def _packing(self) -> tuple[Struct, tuple[str, ...]]:
-        """How the fields of a descriptor, which are numbers, lie in its bytes, and their names."""
+    def _packing(self) -> tuple[Struct, dict[str, Any]]:
+        """How the fields of a descriptor lie in its bytes, and what they are without a value, by name."""
         record: Any = element_of(self.dtype).numpy
-        code, end = "<", 0
+        code, end, zero = "<", 0, {}
         for name in record.names:
             kind, offset = record.fields[name][:2]
-            code, end = f"{code}{offset - end}x{_CODES[kind.str[1:]]}", offset + kind.itemsize
-        return Struct(f"{code}{record.itemsize - end}x"), record.names
+            is_number = kind.shape == ()
+            code += f"{offset - end}x" + (_CODES[kind.str[1:]] if is_number else f"{kind.itemsize}s")
+            end, zero[name] = offset + kind.itemsize, 0 if is_number else b""
+        return Struct(f"{code}{record.itemsize - end}x"), zero
 
-    def pack(self, **numbers: Any) -> bytes:
-        """Return a descriptor with these numbers, the others zero. To make a struct would take ten times as long."""
-        packing, names = self._packing
-        return packing.pack(*[numbers.get(name, 0) for name in names])
+    def pack(self, **fields: Any) -> bytes:
+        """Return a descriptor with these numbers, and bytes of vectors and matrices; the others are zero.
+
+        Other arguments count for nothing. To make a struct would take ten times as long.
+        """
+        packing, zero = self._packing
+        return packing.pack(*[fields.get(name, default) for name, default in zero.items()])
 
     def write(self, place: array, descriptor: bytes) -> None:
         """Write a descriptor at once. Work that was given to a GPU before still finds the old one."""
@@ -69,14 +90,14 @@ class Descriptors:
             _native.cuda.synchronize_stream(self.device.context, _NULL_STREAM)
             descriptor_memory.write(self.device, place.ptr, descriptor)
         else:
-            ctypes.memmove(place.ptr, descriptor, len(descriptor))
+            ctypes.memmove(place._address, descriptor, len(descriptor))
 
     def _grow(self) -> None:
         places = self._gpu_places() if self.device.is_cuda else self._cpu_places()
         for place in places:
             register(place)
         self._all += places
-        self._free += [(place, 0) for place in reversed(places)]
+        self._free.extend((place, 0) for place in reversed(places))
 
     def _cpu_places(self) -> list[array]:
         memory = zeros(_AT_ONCE, dtype=self.dtype, device=self.device)
@@ -92,10 +113,11 @@ class Descriptors:
         return places
 
     def _give_back(self, place: array, uses: int) -> None:
+        del self._owners[place._address]
         if self.device.is_cuda:
             capture.run_when_idle(self.device, lambda: self._clear_on_gpu(place, uses))
         else:
-            ctypes.memset(place.ptr, 0, self._size)
+            ctypes.memset(place._address, 0, self._size)
             self._offer(place, uses)
 
     def _clear_on_gpu(self, place: array, uses: int) -> None:
@@ -106,4 +128,4 @@ class Descriptors:
 
     def _offer(self, place: array, uses: int) -> None:
         if uses < _LAST_USE:
-            self._free.insert(0, (place, uses))
+            self._free.appendleft((place, uses))

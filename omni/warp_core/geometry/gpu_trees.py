@@ -3,6 +3,7 @@
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type"
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import config, max, min, tid, vec3
@@ -62,6 +63,15 @@ class GpuTriangleBvh:
         self.nodes, self.order, self.groups, self.roots = bvh.nodes, bvh.order, bvh.groups, bvh.roots
 
     @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where its arrays are, by name: the address and the number of elements."""
+        return _places(self, "nodes", "order", "groups", "roots", "starts", "moments")
+
+    def arrays(self) -> Iterable[array]:
+        """Return all its arrays."""
+        return (getattr(self, name) for name in self.places)
+
+    @property
     def boxes(self) -> dict[str, array]:
         """The arrays that a refit writes."""
         return {"nodes": self.nodes} | ({} if self.moments is None else {"moments": self.moments})
@@ -104,6 +114,15 @@ class GpuBoxBvh:
         self._bvh = bvh = Lbvh(lowers, uppers, leaf_size, groups)
         self.nodes, self.order, self.groups, self.roots = bvh.nodes, bvh.order, bvh.groups, bvh.roots
 
+    @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where its arrays are, by name: the address and the number of elements."""
+        return _places(self, "nodes", "order", "groups", "roots")
+
+    def arrays(self) -> Iterable[array]:
+        """Return all its arrays."""
+        return (getattr(self, name) for name in self.places)
+
     def refit(self, lowers: array, uppers: array) -> None:
         """Fit the nodes to boxes that have moved. The tree stays. A graph can capture this."""
         self._bvh.fit(lowers, uppers)
@@ -111,6 +130,11 @@ class GpuBoxBvh:
     def rebuild(self, lowers: array, uppers: array, fast: bool) -> None:
         """Build the tree again, in the same memory. A graph can capture this."""
         self._bvh.build(lowers, uppers)
+
+
+def _places(tree: Any, *names: str) -> dict[str, tuple[int, int]]:
+    found = {name: getattr(tree, name) for name in names}
+    return {name: (a.ptr, a.size) for name, a in found.items() if a is not None}
 
 
 def _boxes(points: array, indices: array) -> tuple[array, array]:

@@ -9,7 +9,7 @@ native code counts the points of each cell, which gives the places of cells and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..arrays.factories import empty
 from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
-from ..eager.addressed_memory import register
+from ..eager.addressed_memory import register_arrays_of
 from ..lang.annotations import Structure, type_or_none
 from ..lang.kernel import Kernel, kernel
 from ..lang.types import F16, F32, F64, I32, Scalar, Type, Vec
@@ -196,17 +196,18 @@ class HashGrid(Structure):
         self._scalar = scalar
         if self.device.is_cuda:
             capture.refuse("making a wp.HashGrid", self.device)
-        self._starts = _memory(self._num_cells + 1, self.device)
-        self._cells = self._ids = self._groups = _memory(_BEHIND, self.device)
+        self._starts = empty(self._num_cells + 1, dtype=int32, device=self.device)
+        self._cells = self._ids = self._groups = _no_points(self.device)
         self._coordinates: tuple[array, ...] = ()  # x, y and z of points in order, unless they are of doubles
-        self._keys = empty(0, dtype=uint64, device=self.device)
+        self._keys = _no_keys(self.device)
         self._published: tuple[array, ...] = ()  # where the descriptor points to
         self._captured: list[array] = []  # where it will, whenever a graph is launched
-        self._place, number = _descriptors(self.device).take(self)
-        self.id = uint64(number)
-        structures.register(self, self._place, _TABLES, _descriptors(self.device).take)
         kept = _descriptors(self.device)
+        self._place, number = kept.take(self)
+        self.id = uint64(number)
+        structures.register(self, self._place, _TABLES, kept.take)
         kept.write(self._place, kept.pack(id=number))
+        register_arrays_of(self)
 
     def reserve(self, num_points: int, with_groups: bool = False) -> None:
         """Make room for points, so that a later `build` with at most so many allocates no memory of the grid.
@@ -223,12 +224,20 @@ class HashGrid(Structure):
         """
         count = check_count("num_points", num_points, _MOST, "a hash grid has room for at most 2**30 - 1 points")
         if not self._has_room(count, False):
-            self._cells, self._ids = (_memory(2 * count + _BEHIND, self.device) for _ in range(2))
+            self._cells, self._ids = (empty(2 * count + _BEHIND, dtype=int32, device=self.device) for _ in range(2))
             if self._scalar is not F64:
-                self._coordinates = tuple(_memory(count + _BEHIND, self.device, float32) for _ in range(3))
+                behind = count + _BEHIND
+                self._coordinates = tuple(empty(behind, dtype=float32, device=self.device) for _ in range(3))
+            register_arrays_of(self)
         if with_groups and not self._has_room(count, True):
             self._keys = empty(2 * count, dtype=uint64, device=self.device)
-            self._groups = _memory(count, self.device)
+            self._groups = empty(count, dtype=int32, device=self.device)
+            register_arrays_of(self)
+
+    def addressed_arrays(self) -> Iterable[array]:
+        """Return all arrays that its descriptor leads to, now or when a captured build runs."""
+        now = (self._starts, self._ids, self._groups, *self._coordinates)
+        return (*now, *self._published, *self._captured)
 
     def _has_room(self, count: int, with_groups: bool) -> bool:
         return 2 * count <= (self._keys.size if with_groups else self._ids.size - _BEHIND)
@@ -369,11 +378,15 @@ def _descriptors(device: Device) -> Descriptors:
     return Descriptors(HashGridData, HASH_GRID, device)
 
 
-def _memory(size: int, device: Device, dtype: type = int32) -> array:
-    """Memory for numbers, which Python code finds by its address, too."""
-    made = empty(size, dtype=dtype, device=device)
-    register(made)
-    return made
+@cache
+def _no_points(device: Device) -> array:
+    """The places of no points, which all grids share that have no room yet."""
+    return empty(_BEHIND, dtype=int32, device=device)
+
+
+@cache
+def _no_keys(device: Device) -> array:
+    return empty(0, dtype=uint64, device=device)
 
 
 def _no_gradient() -> Callable[[], None]:

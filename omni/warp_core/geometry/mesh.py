@@ -4,15 +4,16 @@ lib/geometry/mesh_points.py the queries.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from ..algo.argument_checks import check_count
 from ..arrays.array import array
 from ..devices.device import Device
-from ..dispatch import capture
+from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
-from ..eager.addressed_memory import register
+from ..eager.addressed_memory import register_arrays_of
 from ..lang.annotations import Structure
 from ..lang.types import F32, I32, Vec
 from ..lang.values.scalars import uint64
@@ -118,9 +119,10 @@ class Mesh(Structure):
         if indices.size and self.device.is_cuda:
             self._bvh = GpuTriangleBvh(points, indices, groups, leaf_size, support_winding_number)
         self._tree = BvhDescriptor(self.device)
-        self._place, number = _descriptors(self.device).take(self)
-        self.id = uint64(number)
-        structures.register(self, self._place, _ADDRESSES, _descriptors(self.device).take, ("points", "velocities"))
+        self._kept = kept = _descriptors(self.device)
+        self._place, self._number = kept.take(self)
+        self.id = uint64(self._number)
+        structures.register(self, self._place, _ADDRESSES, kept.take, ("points", "velocities"))
         self._publish()
 
     @property
@@ -179,18 +181,22 @@ class Mesh(Structure):
         >>> wp.mesh_query_ray(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0), 10.0).t
         4.0
         """
-        if self._bvh is not None:
-            bvh, points = self._bvh, self._points
-            execute(
-                Operation(
-                    "wp.Mesh.refit",
-                    writes={name: Write(a) for name, a in bvh.boxes.items()},
-                    reads={"points": points},
-                    run=lambda: self._refit(bvh, points),
-                    vjp=lambda: lambda: None,  # boxes have no derivative
-                    jvp=[],
-                )
+        if self._bvh is None:
+            return
+        bvh, points = self._bvh, self._points
+        if not observers.observed:
+            self._refit(bvh, points)
+            return
+        execute(
+            Operation(
+                "wp.Mesh.refit",
+                writes={name: Write(a) for name, a in bvh.boxes.items()},
+                reads={"points": points},
+                run=lambda: self._refit(bvh, points),
+                vjp=lambda: lambda: None,  # boxes have no derivative
+                jvp=[],
             )
+        )
 
     def _refit(self, bvh: TriangleBvh | GpuTriangleBvh, points: array) -> None:
         self._note_build()
@@ -203,21 +209,24 @@ class Mesh(Structure):
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""
         self._note_build()
-        found = {"points": self._points, "indices": self._indices, "velocities": self._velocities}
-        nodes = 0
+        faces = self._indices.size // 3
+        at = {"points": self._points.ptr, "indices": self._indices.ptr, "num_points": self._points.size}
+        self._tree.write(faces, self._bvh, **at)
+        if self._velocities is not None:
+            at["velocities"] = self._velocities.ptr
         if self._bvh is not None:
-            found |= {**self._bvh.boxes, "order": self._bvh.order}
-            found |= {"starts": self._bvh.starts, "slots": self._bvh.slots}
-            nodes = self._bvh.nodes.size
-        tree = {name: getattr(self._bvh, name, None) for name in ("groups", "roots")}
-        tree |= {name: found.get(name) for name in ("nodes", "order", "points", "indices")}
-        self._tree.write(self._indices.size // 3, {name: a for name, a in tree.items() if a is not None})
-        at = {name: a.ptr for name, a in found.items() if a is not None}
-        for name in at:
-            register(found[name])
-        sizes = {"num_points": self._points.size, "num_faces": self._indices.size // 3, "num_nodes": nodes}
-        kept = _descriptors(self.device)
-        kept.write(self._place, kept.pack(id=int(self.id), bvh=int(self._tree.id), **at, **sizes))
+            places = self._bvh.places
+            at["num_nodes"] = places["nodes"][1]
+            for name, (address, _) in places.items():
+                at[name] = address
+        kept = self._kept
+        kept.write(self._place, kept.pack(id=self._number, bvh=self._tree.number, num_faces=faces, **at))
+        register_arrays_of(self)
+
+    def addressed_arrays(self) -> Iterable[array]:
+        """Return all arrays that its descriptors lead to."""
+        given = (self._points, self._indices, self._velocities)
+        return (*(a for a in given if a is not None), *(() if self._bvh is None else self._bvh.arrays()))
 
     def _summary(self) -> str:
         return f"points={self._points.size}, faces={self._indices.size // 3}, device={self.device}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,22 +74,29 @@ def placement_of(voxel_size: Any, translation: Any, transform: Any = None) -> Pl
         raise ValueError("voxel_size, transform: expected one of the two")
     if transform is None:
         sizes = vector("voxel_size", [voxel_size] * 3 if np.ndim(voxel_size) == 0 else voxel_size)
-        if not (sizes > 0.0).all():
+        if not min(sizes.tolist()) > 0.0:
             raise ValueError(f"voxel_size: expected positive numbers, got {voxel_size}")
-        matrix = np.diag(sizes)
-    else:
-        matrix = np.asarray(transform, float)
-        if matrix.shape == (9,):  # of a wp.mat33
-            matrix = matrix.reshape(3, 3)
-        if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or np.linalg.det(matrix) == 0.0:
-            raise ValueError(f"transform: expected a matrix of 3x3 that has an inverse, got {transform}")
+        return Placement(
+            _diagonal(sizes), vector("translation", translation), _diagonal([1.0 / size for size in sizes.tolist()])
+        )
+    matrix = np.asarray(transform, float)
+    if matrix.shape == (9,):  # of a wp.mat33
+        matrix = matrix.reshape(3, 3)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or np.linalg.det(matrix) == 0.0:
+        raise ValueError(f"transform: expected a matrix of 3x3 that has an inverse, got {transform}")
     return Placement(matrix, vector("translation", translation))
+
+
+def _diagonal(numbers: Any) -> np.ndarray:
+    matrix = np.zeros((3, 3))
+    matrix.ravel()[::4] = numbers
+    return matrix
 
 
 def vector(name: str, value: Any) -> np.ndarray:
     """Return three finite numbers as float64. Raises ValueError."""
     found = np.asarray(value, float)
-    if found.shape != (3,) or not np.isfinite(found).all():
+    if found.shape != (3,) or not all(map(math.isfinite, found.tolist())):
         raise ValueError(f"{name}: expected three finite numbers, got {value}")
     return found
 
@@ -100,7 +108,7 @@ class FarAway(ValueError):
 def nearest_voxels(name: str, places: np.ndarray) -> np.ndarray:
     """Return the nearest voxels, int32, of places in index space. Raises ValueError if one is too far away."""
     rounded = np.floor(places + 0.5)
-    if not (np.abs(rounded) <= _MOST).all():
+    if not (rounded.size == 0 or (rounded.min() >= -_MOST and rounded.max() <= _MOST)):  # false for NaN
         raise FarAway(_FAR.format(name=name))
     return rounded.astype(np.int32)
 
@@ -118,11 +126,11 @@ def points_as_voxels(name: str, points: array, placement: Placement, kept: np.nd
     if scalar not in (I32, F32) or points.shape[1:] != (() if is_vector else (3,)):
         text = "expected an array of vec3i or vec3f, or of int32 or float32 with 3 columns"
         raise TypeError(f"{name}: {text}, got {points._require_element().name} of shape {points.shape}")
-    rows = points.numpy().reshape(-1, 3)
+    rows = points._numbers().reshape(-1, 3)
     if kept is not None:
         rows = rows[kept]
     if scalar is F32:
-        return nearest_voxels(name, (rows - placement.translation) @ np.linalg.inv(placement.matrix).T)
+        return nearest_voxels(name, (rows - placement.translation) @ placement.inverse.T)
     if rows.size and (rows.min() < -_MOST or rows.max() > _MOST):
         raise FarAway(_FAR.format(name=name))
     return rows
@@ -139,13 +147,13 @@ def _whole(origins: np.ndarray, dense: np.ndarray | None = None) -> Leaves:
 
 def leaves_around(low: np.ndarray, high: np.ndarray, placement: Placement, in_world: bool) -> Leaves:
     """Return all leaves of a box of voxels, with all their voxels active. Raises ValueError if the box is empty."""
-    ends = np.stack([low, high])
+    ends = np.array([low, high])
     if in_world:
-        ends = (ends - placement.translation) @ np.linalg.inv(placement.matrix).T
-    first, last = nearest_voxels("min, max", ends)
-    if (first > last).any():
+        ends = (ends - placement.translation) @ placement.inverse.T
+    first, last = nearest_voxels("min, max", ends).tolist()
+    if any(a > b for a, b in zip(first, last)):
         raise ValueError(f"min, max: expected a box, got {low.tolist()} to {high.tolist()}")
-    return _whole(leaves_of_box(first.tolist(), last.tolist()))
+    return _whole(leaves_of_box(first, last))
 
 
 def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any, is_whole: bool = True) -> Leaves:

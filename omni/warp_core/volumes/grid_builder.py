@@ -6,11 +6,14 @@ Native code sorts leaves and writes nodes (native/src/volumes/grid_builder.cpp).
 from __future__ import annotations
 
 import math
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _native
+from .cells import Cells, cells_of
+from .grid_outline import Outline
 from .grid_tree import GridTree, Level
 from .layout import (
     ALIGNMENT,
@@ -32,12 +35,13 @@ from .layout import (
     ValueType,
     layout_of,
     native_layout,
+    offset_of,
 )
 
 MOST_VOXELS = 2**31 - 1  # leaves and the places of voxels are counted by int32
 _NONE = np.zeros(0, np.int64)
-_BEHIND = np.array([[0.0] * 3, [1.0] * 3])  # the last voxels of a box
-_CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])  # of a box: which end on each axis
+_MAP_AT, _MAP_END = offset_of(GRID, "map"), offset_of(GRID, "grid_class")
+_HEADER = Struct(f"<QQIIIIQ{NAME_BYTES}s{_MAP_END - _MAP_AT}xII{GRID.itemsize - _MAP_END - 8}x")
 
 
 class Leaves(NamedTuple):
@@ -74,16 +78,27 @@ class Tiles(NamedTuple):
     active: np.ndarray
 
 
-class Placement(NamedTuple):
+class Placement:
     """Where a grid is in the world: place = matrix * index + translation. `matrix` is (3, 3), both float64."""
 
-    matrix: np.ndarray
-    translation: np.ndarray
+    def __init__(self, matrix: np.ndarray, translation: np.ndarray, inverse: np.ndarray | None = None):
+        self.matrix, self.translation, self._inverse = matrix, translation, inverse
 
     @property
-    def voxel_size(self) -> np.ndarray:
-        """How long the edges of a voxel are."""
-        return np.linalg.norm(self.matrix, axis=0)
+    def inverse(self) -> np.ndarray:
+        """The inverse of the matrix."""
+        if self._inverse is None:
+            self._inverse = np.linalg.inv(self.matrix)
+        return self._inverse
+
+    @property
+    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The matrix, its inverse and the translation, as native code reads them."""
+        return _plain(self.matrix, np.float64), _plain(self.inverse, np.float64), _plain(self.translation, np.float64)
+
+    def as_floats(self) -> bytes:
+        """The same as bytes of float32."""
+        return b"".join(part.astype(np.float32).tobytes() for part in self.parts)
 
 
 def leaf_origins(voxels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +151,7 @@ class GridPlan:
         tiles: of a grid with values; none by default.
 
     Attributes:
-        lower: int32 (n, 3): the origins of lower nodes, and so on for `upper` and for the entries of the `root`.
+        nodes: the nodes in native code, which counts them: `nodes.counts`.
         size: bytes of the grid buffer.
 
     Raises:
@@ -147,35 +162,19 @@ class GridPlan:
         _require_room(len(leaves.origins))
         self.leaves, self.value_type, self._tiles = leaves, value_type, tiles
         in_tiles = (_NONE, _NONE) if tiles is None else (_voxels(tiles.origins), _plain(tiles.extents, np.int32))
-        self._nodes = _native.NodeTree(_voxels(leaves.origins), *in_tiles)
-        self._begins = self._nodes.offsets(native_layout(value_type))
-        self.size = self._begins[3]
-        self.lower, self.upper, self.root = (_rows(o) for o in (self._nodes.lower, self._nodes.upper, self._nodes.root))
+        self.nodes = _native.NodeTree(_voxels(leaves.origins), *in_tiles)
+        self.size = self.nodes.offsets(native_layout(value_type))[3]
 
-    def write(
-        self, data: np.ndarray, background: Any, placement: Placement, name: str = "", grid_class: int = 0
-    ) -> GridTree:
+    def write(self, data: Any, background: Any, placement: Placement, name: str = "", grid_class: int = 0) -> BuiltGrid:
         """Write the grid.
 
         Args:
-            data: uint8, one dimension: memory for the grid buffer.
+            data: memory for the grid buffer: a contiguous array on the CPU, or a NumPy array of uint8.
             background: the value of voxels outside of leaves and tiles.
             placement: where the grid is in the world.
             name: of the grid.
             grid_class: what the values mean, as a grid buffer spells it.
         """
-        active = self._write_nodes(data, background)
-        grid = self._tree_in(data)
-        _write_header(grid.header, self.value_type, name, grid_class)
-        write_placement(grid.header, placement, grid.root["bbox"])
-        grid.header["grid_size"] = data.size
-        if self.value_type.is_index:
-            numbered = active if self.value_type.counts_active else LEAF_SIDE**3 * len(self.leaves.origins)
-            grid.header["num_values"] = 1 + numbered
-        return grid
-
-    def _write_nodes(self, data: np.ndarray, background: Any) -> int:
-        """Write all but the header. Return how many voxels of leaves are active."""
         value_type, leaves, tiles = self.value_type, self.leaves, self._tiles
         base, components = np.dtype(value_type.base), value_type.dtype.shape
         one = np.empty(components, base)
@@ -183,7 +182,7 @@ class GridPlan:
         table, shape = leaves.values, (0, 0, 0)
         if leaves.dense is not None:
             table, shape = leaves.dense, leaves.dense.shape[:3]
-        return self._nodes.write(
+        active = self.nodes.write(
             native_layout(value_type),
             leaves.masks,
             one,
@@ -193,23 +192,63 @@ class GridPlan:
                 shape,
             ),
             (_NONE, _NONE) if tiles is None else (_plain(tiles.values, base), _plain(tiles.active, np.bool_)),
+            _header(value_type, name, grid_class, self.size),
+            placement.parts,
             data,
         )
+        num_voxels = active if value_type.counts_active else LEAF_SIDE**3 * len(leaves.origins)
+        return BuiltGrid(data, self.size, value_type, self.nodes, leaves.origins, placement, num_voxels)
 
-    def _tree_in(self, data: np.ndarray) -> GridTree:
-        """The nodes that were written."""
-        layout, begins = layout_of(self.value_type), self._begins
+
+class BuiltGrid(NamedTuple):
+    """A grid buffer that was built, with its nodes.
+
+    Attributes:
+        data: the bytes, in the memory that was given.
+        size: how many there are.
+        value_type: of the values.
+        nodes: those of the plan.
+        origins: of the leaves.
+        placement: where it is in the world.
+        num_voxels: the voxels that the grid counts.
+    """
+
+    data: Any
+    size: int
+    value_type: ValueType
+    nodes: _native.NodeTree
+    origins: np.ndarray
+    placement: Placement
+    num_voxels: int
+
+    def outline(self) -> Outline:
+        """Return what a descriptor says of it."""
+        leaves, _, _, tiles = self.nodes.counts
+        first = self.nodes.offsets(native_layout(self.value_type))[2] if leaves else 0
+        found = self.placement.as_floats(), cells_of(self.origins)
+        return Outline(self.value_type, self.size, ROOT_OFFSET, tiles, leaves, first, self.num_voxels, *found)
+
+    def write_cells(self, cells: Cells, places: Any) -> None:
+        """Write the place of each cell, int32, into `places`, which has as many elements."""
+        if cells.size:
+            self.nodes.write_cells(native_layout(self.value_type), self.data, *cells, places)
+
+    def tree(self) -> GridTree:
+        """Return its records."""
+        data = self.data if isinstance(self.data, np.ndarray) else self.data._numbers()
+        layout, nodes = layout_of(self.value_type), self.nodes
+        upper, lower, entries = (_rows(o) for o in (nodes.upper, nodes.lower, nodes.root))
         tree, root = _record(data, TREE_OFFSET, TREE), _record(data, ROOT_OFFSET, layout.root)
         first = ROOT_OFFSET + layout.root.itemsize
-        tiles = data[first : first + len(self.root) * layout.tile.itemsize].view(layout.tile)
+        tiles = data[first : first + len(entries) * layout.tile.itemsize].view(layout.tile)
         levels = []
-        parts = ((layout.upper, self.upper), (layout.lower, self.lower), (layout.leaf, self.leaves.origins))
-        for begin, (record, origins) in zip(begins, parts):
-            nodes = data[begin : begin + len(origins) * record.itemsize].view(record)
+        parts = ((layout.upper, upper), (layout.lower, lower), (layout.leaf, self.origins))
+        for begin, (record, origins) in zip(nodes.offsets(native_layout(self.value_type)), parts):
+            found = data[begin : begin + len(origins) * record.itemsize].view(record)
             numbers = np.arange(len(origins))
-            levels.append(Level(nodes, numbers, origins, begin + numbers * record.itemsize))
+            levels.append(Level(found, numbers, origins, begin + numbers * record.itemsize))
         header = _record(data, 0, GRID)
-        return GridTree(data, header, self.value_type, layout, tree, ROOT_OFFSET, root, tiles, self.root, *levels)
+        return GridTree(data, header, self.value_type, layout, tree, ROOT_OFFSET, root, tiles, entries, *levels)
 
 
 def build_grid(
@@ -223,7 +262,9 @@ def build_grid(
 ) -> np.ndarray:
     """Build a grid buffer: uint8, one dimension. Arguments and errors are those of `GridPlan` and its `write`."""
     plan = GridPlan(leaves, value_type, tiles)
-    return plan.write(np.empty(plan.size, np.uint8), background, placement, name, grid_class).data
+    data = np.empty(plan.size, np.uint8)
+    plan.write(data, background, placement, name, grid_class)
+    return data
 
 
 def with_feature(data: np.ndarray, name: str, number: int, values: np.ndarray) -> np.ndarray:
@@ -268,13 +309,13 @@ def _require_room(count: int) -> None:
         raise ValueError(f"{count} leaves of 512 voxels are more than the limit of {MOST_VOXELS} voxels")
 
 
-def _write_header(header: Any, value_type: ValueType, name: str, grid_class: int) -> None:
-    header["magic"], header["checksum"], header["version"] = MAGICS[0], NO_CHECKSUM, VERSION
-    header["flags"] = FLAG_BREADTH_FIRST | FLAG_BBOX
-    header["grid_count"] = 1
-    write_name(header, name)
-    header["grid_class"] = CLASS_INDEX if value_type.is_index else grid_class
-    header["grid_type"] = value_type.number
+def _header(value_type: ValueType, name: str, grid_class: int, size: int) -> bytes:
+    """Return a header without what follows from the place of the grid and its nodes."""
+    text = name.encode()
+    flags = FLAG_BREADTH_FIRST | FLAG_BBOX | (FLAG_LONG_NAME if len(text) >= NAME_BYTES else 0)
+    kind = CLASS_INDEX if value_type.is_index else grid_class
+    fields = (MAGICS[0], NO_CHECKSUM, VERSION, flags, 0, 1, size, text[: NAME_BYTES - 1], kind, value_type.number)
+    return _HEADER.pack(*fields)
 
 
 def write_name(header: Any, name: str) -> None:
@@ -285,21 +326,6 @@ def write_name(header: Any, name: str) -> None:
     header["name"] = text[: NAME_BYTES - 1]
 
 
-def write_placement(header: Any, placement: Placement, box: np.ndarray) -> None:
-    """Write where a grid is in the world into its header; `box` is that of its active voxels."""
-    spot = header["map"]
-    spot["mat_f"] = spot["mat_d"] = placement.matrix
-    spot["inv_mat_f"] = spot["inv_mat_d"] = np.linalg.inv(placement.matrix)
-    spot["vec_f"] = spot["vec_d"] = placement.translation
-    spot["taper_f"] = spot["taper_d"] = 1.0
-    header["voxel_size"] = placement.voxel_size
-    header["world_bbox"] = _world_box(box, placement)
-
-
-def _world_box(box: np.ndarray, placement: Placement) -> np.ndarray:
-    """The box in the world around the voxels of a box."""
-    if (box[0] > box[1]).any():
-        return np.zeros((2, 3))
-    ends = box + _BEHIND
-    places = ends[_CORNERS, (0, 1, 2)] @ placement.matrix.T + placement.translation
-    return np.stack([places.min(axis=0), places.max(axis=0)])
+def write_placement(data: np.ndarray, placement: Placement, root: np.ndarray) -> None:
+    """Write where a grid is in the world into a grid buffer, whose root has these bytes."""
+    _native.place_grid(data, placement.parts, root)

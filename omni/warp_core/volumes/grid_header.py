@@ -34,7 +34,7 @@ def relabeled(
     if grid_class is not None:
         header["grid_class"] = GRID_CLASSES.index(grid_class)
     if matrix is not None:
-        write_placement(header, _moved(placement_in(grid), matrix), grid.root["bbox"])
+        write_placement(copy, _moved(placement_in(grid), matrix), copy[grid.root_offset :])
     return copy
 
 

@@ -14,10 +14,9 @@ from ..arrays.layouts import byte_range
 from ..arrays.transfer import put
 from ..devices.device import Device
 from ..dispatch import capture
-from ..eager.addressed_memory import register
 from ..lang.values.scalars import uint8
-from .grid_builder import GridPlan, Placement
-from .grid_tree import GridTree, check_size
+from .grid_builder import BuiltGrid, GridPlan, Placement
+from .grid_tree import check_size
 from .layout import ALIGNMENT, GRID, offset_of
 
 _SIZE_AT = offset_of(GRID, "grid_size")
@@ -29,17 +28,16 @@ def refuse_capture(device: Device) -> None:
         capture.refuse("making a wp.Volume", device)
 
 
-def filled(write: Callable[[np.ndarray], None], count: int, dtype: Any, device: Device) -> array:
-    """Return an array that `write` fills, on the host for a GPU. Python code finds it by its address."""
+def filled(write: Callable[[Any], None], count: int, dtype: Any, device: Device) -> array:
+    """Return an array that native code fills, which `write` calls with the array, or with one on the host for a GPU."""
     memory = empty(count, dtype=dtype, device=device)
-    register(memory)
     if device.is_cuda:
         data = np.empty(count, memory._require_element().numpy)
         write(data)
         put(memory, data)
     else:
         _native.before_write(*byte_range(memory))
-        write(memory._numbers())
+        write(memory)
     return memory
 
 
@@ -48,15 +46,14 @@ def aligned(data: np.ndarray, device: Device) -> array:
     memory = empty(data.size, dtype=uint8, device=device)
     assert memory.ptr % ALIGNMENT == 0
     put(memory, data)
-    register(memory)
     return memory
 
 
-def build(plan: GridPlan, background: Any, placement: Placement, device: Device) -> tuple[array, GridTree]:
-    """Build a grid in memory of a device, as `aligned` returns it. Returns its tree, too."""
+def build(plan: GridPlan, background: Any, placement: Placement, device: Device) -> tuple[array, BuiltGrid]:
+    """Build a grid in memory of a device, as `aligned` returns it. Returns the grid, too."""
     grids = []
     memory = filled(lambda data: grids.append(plan.write(data, background, placement)), plan.size, uint8, device)
-    check_size(grids[0].header, plan.value_type, plan.size)
+    check_size("", plan.value_type, plan.size)
     return memory, grids[0]
 
 

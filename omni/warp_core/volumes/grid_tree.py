@@ -80,7 +80,7 @@ class GridTree(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the grid; a longer one than 255 bytes is cut."""
-        return self.header["name"].decode("utf-8", "replace")
+        return _name_in(self.header)
 
     def blind_data(self) -> list[tuple[Any, np.ndarray]]:
         """The header and the bytes of each array that the grid carries along."""
@@ -117,7 +117,7 @@ def read_grid(data: np.ndarray) -> GridTree:
 def read_inner_nodes(data: np.ndarray, header: Any, value_type: ValueType) -> GridTree:
     """Check a grid buffer but for its leaves, and return it without them. `header` is from `read_header`."""
     data = data[: int(header["grid_size"])]
-    check_size(header, value_type, data.size)
+    check_size(_name_in(header), value_type, data.size)
     layout = layout_of(value_type)
     tree = _part(data, TREE_OFFSET, TREE, 1, "TreeData")[0]
     root_offset = TREE_OFFSET + int(tree["node_offset"][3])
@@ -133,10 +133,10 @@ def read_inner_nodes(data: np.ndarray, header: Any, value_type: ValueType) -> Gr
     return GridTree(data, header, value_type, layout, tree, root_offset, root, tiles, origins, upper, lower, leaf)
 
 
-def check_size(header: Any, value_type: ValueType, size: int) -> None:
-    """Raise GridError if lookups cannot count the words of a grid."""
+def check_size(name: str, value_type: ValueType, size: int) -> None:
+    """Raise GridError if lookups cannot count the words of a grid of this name."""
     if size >= _MOST_PARTS * np.dtype(value_type.base).itemsize:
-        raise grid_error(header, 32, f"{size} bytes are too many for a grid of {value_type.name}")
+        raise GridError(f"grid {name!r}, byte 32: {size} bytes are too many for a grid of {value_type.name}")
 
 
 def _leaves(grid: GridTree) -> Level:
@@ -286,4 +286,8 @@ def _bytes(data: np.ndarray, offset: int, size: int, what: str) -> np.ndarray:
 
 def grid_error(header: Any, offset: int, text: str) -> GridError:
     """Return the error that names a grid, a byte of its buffer, and what is wrong there."""
-    return GridError(f"grid {header['name'].decode('utf-8', 'replace')!r}, byte {offset}: {text}")
+    return GridError(f"grid {_name_in(header)!r}, byte {offset}: {text}")
+
+
+def _name_in(header: Any) -> str:
+    return header["name"].decode("utf-8", "replace")

@@ -55,22 +55,26 @@ def plan_around(
     _check_status(status)
     name = "tile_points" if room.kind == "tiles" else "voxel_points"
     require_arrays(**{name: points})
-    nothing = GridPlan(leaves_of_voxels(_NO_VOXELS), value_type)
     try:
         voxels = points_as_voxels(name, points, placement, _kept(point_mask, points.shape[0]))
     except FarAway:
         if status is None:
             raise
-        return INVALID, nothing
+        return INVALID, _nothing(value_type)
     plan = GridPlan(whole_leaves(voxels) if room.kind == "tiles" else leaves_of_voxels(voxels), value_type)
     code = _status_of(plan, room)
-    return code, plan if code == SUCCESS else nothing
+    return code, plan if code == SUCCESS else _nothing(value_type)
+
+
+def _nothing(value_type: ValueType) -> GridPlan:
+    return GridPlan(leaves_of_voxels(_NO_VOXELS), value_type)
 
 
 def _status_of(plan: GridPlan, room: RebuildInfo) -> int:
-    status = LEAVES * (len(plan.leaves.origins) > room.max_leaf_node_count)
-    status += LOWER * (len(plan.lower) > room.max_lower_node_count)
-    status += UPPER * (len(plan.upper) > room.max_upper_node_count)
+    leaves, lower, upper, _ = plan.nodes.counts
+    status = LEAVES * (leaves > room.max_leaf_node_count)
+    status += LOWER * (lower > room.max_lower_node_count)
+    status += UPPER * (upper > room.max_upper_node_count)
     return status + VOXELS * (count_bits(plan.leaves.masks) > room.max_voxel_count)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,18 @@ from ..arrays.layouts import byte_range
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture
+from ..eager.addressed_memory import register_arrays_of
 from ..lang.annotations import Structure
-from ..lang.values.scalars import int32, uint64
+from ..lang.values.scalars import uint64
 from ..lang.values.value_classes import mat33f, vec3f
 from ..tape import structures
 from . import derivatives, info, rebuilding
-from .allocation import (
-    background_of,
-    dense_leaves,
-    dtype_of,
-    leaves_around,
-    placement_of,
-    rows_as_array,
-    vector,
-)
-from .cells import cells_of, write_cells
-from .description import describe, descriptors_on
+from .allocation import background_of, dense_leaves, dtype_of, leaves_around, placement_of, rows_as_array, vector
+from .description import descriptors_on, outline_and_cells, write_descriptor
 from .features import TYPE_NAMES, feature_dtype
-from .grid_builder import GridPlan, Placement
+from .grid_builder import BuiltGrid, GridPlan, Placement
 from .grid_files import grid_bytes, source_of
-from .grid_memory import aligned, build, bytes_at, filled, host_view, refuse_capture
+from .grid_memory import aligned, build, bytes_at, host_view, refuse_capture
 from .grid_tree import GridTree, count_voxels, read_grid, read_header, voxels_of
 from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
@@ -122,34 +113,44 @@ class Volume(Structure):
         refuse_capture(device)
         first = with_equal_leaves(data)
         memory = aligned(first[: int(read_header(first)["grid_size"])], device)
-        grid = read_grid(host_view(memory))
-        self._open(memory, grid, data[int(read_header(data)["grid_size"]) :])
+        self._open(memory, read_grid(host_view(memory)), data[int(read_header(data)["grid_size"]) :])
 
-    def _open(self, memory: Array, grid: GridTree, behind: np.ndarray) -> None:
+    def _open(self, memory: Array, grid: GridTree | BuiltGrid, behind: np.ndarray) -> None:
         """Become a volume of a grid buffer. Other grids are `behind` it."""
         self.device = memory.device
         self._room = rebuilding.NOT_REBUILDABLE
+        self._made_of: tuple[ValueType, Any, Placement] | None = None  # unless it cannot be rebuilt
         self._values: Array | None = None
         self._behind = behind
-        self._place, number = descriptors_on(self.device).take(self)
-        self.id = uint64(number)
-        weakref.finalize(self, _native.forget_structure_memory, number)
-        structures.register(self, self._place, ("words", "cells"), descriptors_on(self.device).take, ("values",))
+        kept = descriptors_on(self.device)
+        self._place, self._number = kept.take(self, _native.forget_structure_memory)
+        self.id = uint64(self._number)
+        structures.register(self, self._place, ("words", "cells"), kept.take, ("values",))
         self._publish(memory, grid)
 
-    def _publish(self, memory: Array, grid: GridTree) -> None:
+    def _publish(self, memory: Array, grid: GridTree | BuiltGrid) -> None:
         """Let the id stand for a grid buffer."""
         structures.note_build(self)
-        cells = cells_of(grid)
-        places = filled(lambda data: write_cells(grid, cells, data), cells.size, int32, self.device)
-        descriptor = describe(self.id, grid, cells, memory.ptr, places.ptr)
-        descriptors_on(self.device).write(self._place, descriptor)
-        values = values_in(memory, grid)
+        outline, places = outline_and_cells(grid, self.device)
+        write_descriptor(self._place, self._number, outline, memory, places)
+        values = values_in(memory, outline)
         if values is not None:
             if self.requires_grad:
                 values.requires_grad = True
-            _native.set_structure_memory(int(self.id), *byte_range(values))
-        self._memory, self._grid, self._cells, self._values = memory, grid, places, values
+            _native.set_structure_memory(self._number, *byte_range(values))
+        self._memory, self._built, self._cells, self._values = memory, grid, places, values
+        register_arrays_of(self)
+
+    def addressed_arrays(self) -> tuple[Array, ...]:
+        """Return all arrays that its descriptor leads to."""
+        return self._memory, self._cells
+
+    @property
+    def _grid(self) -> GridTree:
+        """The records of its grid."""
+        if isinstance(self._built, BuiltGrid):
+            self._built = self._built.tree()
+        return self._built
 
     @classmethod
     def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
@@ -489,7 +490,7 @@ class Volume(Structure):
         rebuilding.report(code, status, room)
         volume = cls._made(plan, background, placement, device)
         if is_rebuildable:
-            volume._room = room
+            volume._room, volume._made_of = room, (value_type, background, placement)
         return volume
 
     def rebuild(self, points: Array, status: Array | None = None, point_mask: Array | None = None) -> Array | None:
@@ -518,14 +519,13 @@ class Volume(Structure):
         >>> volume.get_voxels().list()
         [vec3i([5, 5, 5])]
         """
-        if not self.is_rebuildable:
+        if self._made_of is None:
             raise RuntimeError("wp.Volume.rebuild: pass rebuildable=True to the function that makes the volume")
         capture.refuse("wp.Volume.rebuild")
-        spot = self._grid.header["map"]
-        placement = Placement(spot["mat_d"], spot["vec_d"])
-        code, plan = rebuilding.plan_around(points, placement, self._grid.value_type, self._room, status, point_mask)
+        value_type, background, placement = self._made_of
+        code, plan = rebuilding.plan_around(points, placement, value_type, self._room, status, point_mask)
         if code == rebuilding.SUCCESS:
-            self._publish(*build(plan, self._grid.root["background"], placement, self.device))
+            self._publish(*build(plan, background, placement, self.device))
         rebuilding.report(code, status, self._room)
         return status
 

@@ -19,20 +19,21 @@ from ..lang.values.value_classes import vec3i
 from ..launches.launch import launch
 from ..lib.volumes.volume_lookups import volume_lookup, volume_store
 from .allocation import dtype_of
-from .grid_tree import GridTree
-from .layout import LEAF_SIDE, offset_of
+from .grid_outline import Outline
+from .layout import LEAF_SIDE, layout_of, offset_of
 
 
-def values_in(memory: array, grid: GridTree) -> array | None:
+def values_in(memory: array, outline: Outline) -> array | None:
     """Return the values of voxels in leaves, an array of shape (leaves, 512) in the memory of a volume. None without
     values, and where those of several voxels share a word of memory.
     """
-    if not grid.value_type.is_whole:
+    value_type = outline.value_type
+    if not value_type.is_whole:
         return None
-    leaf, offsets = grid.layout.leaf, grid.leaf.offsets
-    start = int(offsets[0]) + offset_of(leaf, "values") if len(offsets) else 0
-    layout = Layout((len(offsets), LEAF_SIDE**3), (leaf.itemsize, grid.value_type.size), start)
-    return memory._view_of(layout, element_of(dtype_of(grid.value_type)))
+    leaf, count = layout_of(value_type).leaf, outline.num_leaves
+    start = outline.first_leaf + offset_of(leaf, "values") if count else 0
+    layout = Layout((count, LEAF_SIDE**3), (leaf.itemsize, value_type.size), start)
+    return memory._view_of(layout, element_of(dtype_of(value_type)))
 
 
 @cache

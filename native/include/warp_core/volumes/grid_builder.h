@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "warp_core/volumes/blosc.h"  // Bytes, Room
@@ -14,6 +15,8 @@ namespace wc {
 
 constexpr int32_t kLeafWidth = 8, kLowerWidth = 128, kUpperWidth = 4096;  // voxels along an edge
 constexpr size_t kVoxelsOfLeaf = 512, kMaskOfLeaf = 64;                   // and the bytes of its mask
+
+constexpr int64_t kHeader = 672, kRootOffset = 736;  // bytes of GridData, and where roots begin that are built here
 
 struct Voxel {
     int32_t x, y, z;
@@ -75,15 +78,27 @@ struct LeafValues {
     std::array<int64_t, 3> shape = {};  // of an array, else zero
 };
 
+// Where a grid is in the world: a place is `matrix` times an index plus `translation`.
+struct Placement {
+    std::array<double, 9> matrix, inverse;
+    std::array<double, 3> translation;
+};
+
 struct GridContent {
+    Bytes header;  // kHeader bytes, without what follows from the placement and the nodes
+    Placement placement;
     Bytes masks;       // kMaskOfLeaf bytes for each leaf: the active voxels
     Bytes background;  // one value
     LeafValues values;
     Bytes tile_values, tile_active;
 };
 
-// Writes all of a grid but its header. Returns how many voxels of leaves are active.
+// Writes a grid. Returns how many voxels of leaves are active.
 int64_t write_grid(const NodeTree& tree, const GridLayout& layout, const GridContent& content, Room out);
+
+// Writes where a grid is into its header: the map, the size of voxels, and the box around those from `low` to `high`,
+// which is zero if there are none.
+void place_grid(const Placement& placement, const Voxel& low, const Voxel& high, Room header);
 
 // -- cells -----------------------------------------------------------------------------------------------------------
 
@@ -92,6 +107,9 @@ struct CellNodes {
     std::span<const int64_t> offsets;
     Voxels origins;
 };
+
+// The table of cells around leaves with these origins: its first cell, and the number of cells along each axis.
+std::pair<Voxel, std::array<int64_t, 3>> cells_around(Voxels leaves);
 
 // Writes the table of cells of a grid, which begins at the leaf that is `first`, counted in leaves. A cell has the word
 // of its leaf, or the sign bit and the word of the value that its voxels have.

@@ -233,8 +233,8 @@ def summary(volume: wp.Volume, tree: GridTree, token: str = "") -> Grid:
         raise ValueError("it has no voxels to draw")
     low, high = everything[:, 0].min(0), everything[:, 1].max(0)
     first, width, blocks = _blocks(low - 1, high + 1, marks)
-    matrix = np.identity(4)
-    matrix[:3, :3], matrix[:3, 3] = placement_in(tree)
+    matrix, place = np.identity(4), placement_in(tree)
+    matrix[:3, :3], matrix[:3, 3] = place.matrix, place.translation
     extinction = _extinction(values[filled], seen[filled]) if kind == FOG else 0.0
     return Grid(volume, kind, low - 1.0, high + 1.0, first, width, blocks, extinction, matrix)
 
