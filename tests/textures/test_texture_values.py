@@ -214,6 +214,14 @@ class TestCopies:
         with pytest.raises(RuntimeError, match="copying a texture to an array of NumPy"), wp.ScopedCapture():
             tex.copy_to(np.zeros_like(DATA))
 
+    def test_a_graph_keeps_the_data_of_a_texture_that_it_makes(self):
+        data = np.float32([1.0, 2.0, 3.0])
+        with wp.ScopedCapture(device="cpu") as capture:
+            tex = wp.Texture1D(data, device="cpu")
+        data[:] = 9.0
+        wp.capture_launch(capture.graph)
+        assert tex.texels.list() == [1.0, 2.0, 3.0]
+
 
 class TestInKernels:
     def test_members_of_structs(self, device):

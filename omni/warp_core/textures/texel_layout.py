@@ -54,14 +54,19 @@ def number_type(dtype: Any) -> Scalar:
     return element.type
 
 
-def as_numbers(name: str, data: Any) -> array:
+def as_numbers(name: str, data: Any, copy: bool = True) -> array:
     """Data as an array of numbers; the components of vectors are its last dimension.
+
+    Args:
+        name: of the argument.
+        data: an array of this package or of NumPy.
+        copy: whether to copy an array of NumPy, which the program may change.
 
     Raises:
         TypeError: If it is no array.
     """
     if isinstance(data, np.ndarray):
-        return array(data, dtype=dtype_from_numpy(data.dtype), device="cpu")
+        return array(data, dtype=dtype_from_numpy(data.dtype), device="cpu", copy=copy)
     if not isinstance(data, array):
         raise TypeError(f"{name}: expected an array of NumPy or wp.array, got {type(data).__name__}")
     t = data._require_element().type

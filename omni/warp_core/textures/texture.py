@@ -10,14 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays.array import array
 from ..arrays.dtypes import element, element_of
-from ..arrays.factories import zeros
-from ..arrays.layouts import Layout
+from ..arrays.factories import empty, zeros
+from ..arrays.layouts import Layout, c_strides
 from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture
@@ -106,27 +107,26 @@ class Texture:
         device: Any,
     ) -> None:
         """Become a texture of these arguments of the constructor."""
-        source = None if data is None else as_numbers("data", data)
+        where = get_device(device) if device is not None or not isinstance(data, array) else data.device
+        source = None if data is None else as_numbers("data", data, where.is_cuda or capture.active())
         shape = tuple(extents.values()) if source is None else shape_of_data(source.shape, self.ndim)
         check_shape(shape, extents)
         t = number_type(_dtype_of(source, dtype))
         shapes = level_shapes(shape, num_levels)
-        where = get_device(device) if device is not None or not isinstance(data, array) else data.device
         numbers = NUMBERS[t]
-        made = self._record(width=shape[2], height=shape[1], depth=shape[0], channels=shape[3], levels=len(shapes))
-        made.kind, made.packing, made.scale = numbers
-        made.filter = filter_mode("filter_mode", filters[0], t in WHOLE)
-        made.level_filter = filter_mode("mip_filter_mode", filters[1], t in WHOLE)
-        made.mode_u, made.mode_v, made.mode_w = modes
-        made.normalized = int(bool(normalized))
+        given = (filter_mode(name, f, t in WHOLE) for name, f in zip(("filter_mode", "mip_filter_mode"), filters))
         count = sum(map(math.prod, shapes))
-        made.texels = zeros(count if t is F32 else 0, dtype=float32, device=where)
-        made.words = zeros(0 if t is F32 else -(-count >> numbers.packing), dtype=uint32, device=where)
-        self._values = made._values
+        # All values have the types of the fields, in their order: setting fields one by one takes three times as long.
+        depth, height, width, channels = shape
+        has_gaps = source is None or count % (1 << numbers.packing) != 0  # in the last word
+        self._values = [
+            _memory(count if t is F32 else 0, float32, where, source is None),
+            _no_words(where) if t is F32 else _memory(-(-count >> numbers.packing), uint32, where, has_gaps),
+            *(width, height, depth, channels, len(shapes), *numbers),
+            *map(int, (*given, *modes, bool(normalized))),
+        ]
         if source is not None:
             self._fill(source)
-
-    _record: ClassVar[Any]  # the class of the struct
 
     def _numbers(self) -> array:
         """All numbers, in their own type."""
@@ -144,16 +144,22 @@ class Texture:
 
     def _levels(self) -> list[array]:
         """The numbers of each level of detail: plane, row, column, channel."""
-        numbers, shapes = self._numbers(), self._shapes()
-        ends = list(itertools.accumulate(map(math.prod, shapes)))
-        return [numbers[end - math.prod(s) : end].reshape(s) for end, s in zip(ends, shapes)]
+        shapes = self._shapes()
+        ends = itertools.accumulate(map(math.prod, shapes))
+        return [self._part(s, end - math.prod(s)) for end, s in zip(ends, shapes)]
+
+    def _part(self, shape: tuple[int, ...], first: int = 0) -> array:
+        """The numbers from `first` on, in a shape."""
+        numbers = self._numbers()
+        size = numbers._require_element().type.size
+        return numbers._view_of(Layout(shape, c_strides(shape, size), first * size))
 
     def _fill(self, source: array) -> None:
         if _needs_gradient(source):
             self.texels.requires_grad = True
-        levels = self._levels()
-        copy(levels[0].reshape(source.shape), source)
-        fill_levels(levels)
+        copy(self._part(source.shape), source)
+        if self.levels > 1:
+            fill_levels(self._levels())
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
@@ -306,7 +312,6 @@ class Texture1D(Texture, texture_types.Texture1D):
 
     ndim = 1
     __wc_type__ = wc_type(texture_types.Texture1D)
-    _record = texture_types.Texture1D
 
     def __init__(
         self,
@@ -351,7 +356,6 @@ class Texture2D(Texture, texture_types.Texture2D):
 
     ndim = 2
     __wc_type__ = wc_type(texture_types.Texture2D)
-    _record = texture_types.Texture2D
 
     def __init__(
         self,
@@ -391,7 +395,6 @@ class Texture3D(Texture, texture_types.Texture3D):
 
     ndim = 3
     __wc_type__ = wc_type(texture_types.Texture3D)
-    _record = texture_types.Texture3D
 
     def __init__(
         self,
@@ -437,6 +440,17 @@ def _needs_gradient(source: array) -> bool:
         name = element.name
         raise ValueError(f"texels of {name} have no gradients, and the data require them; make them of float32")
     return source.requires_grad
+
+
+def _memory(count: int, dtype: Any, device: Device, has_gaps: bool) -> array:
+    """Memory for numbers; zero if data will not fill all of it."""
+    return (zeros if has_gaps else empty)(count, dtype=dtype, device=device)
+
+
+@cache
+def _no_words(device: Device) -> array:
+    """The words of all textures of float32, which have none."""
+    return empty(0, dtype=uint32, device=device)
 
 
 def _refuse_cuda_array(cuda_array: Any) -> None:

@@ -82,6 +82,8 @@ def filter_mode(name: str, given: Any, is_whole: bool) -> TextureFilterMode:
 
 
 def _member(name: str, given: Any, kind: Any) -> Any:
+    if type(given) is kind:
+        return given
     choices = " or ".join(f"wp.{kind.__name__}.{mode.name}" for mode in kind)
     if isinstance(given, bool) or not isinstance(given, int):
         raise TypeError(f"{name}: expected {choices}, got {type(given).__name__}")
