@@ -43,7 +43,9 @@ struct Place {
 struct InBox {
     V4 low, high;
 
-    bool operator()(V4 lower, V4 upper) const { return all_true((lower <= high) & (upper >= low)); }
+    bool operator()(V4 lower, V4 upper) const {
+        return all_true((lower <= upper) & (lower <= high) & (upper >= low));  // one branch for the three
+    }
 };
 
 struct InSphere {
@@ -51,6 +53,7 @@ struct InSphere {
     double radius_sq;
 
     bool operator()(V4 lower, V4 upper) const {
+        if (!all_true(lower <= upper)) return false;
         V4 gap = most(most(lower - centre, centre - upper), all(0));
         double x = gap[0], y = gap[1], z = gap[2];
         return (x * x + y * y + z * z) * kLeast <= radius_sq;
@@ -63,6 +66,7 @@ struct InCapsule {
     V4i across = inverse == all(0);
 
     bool operator()(V4 lower, V4 upper) const {
+        if (!all_true(lower <= upper)) return false;
         V4 below = lower - radius - start, above = upper + radius - start;
         V4i between = (below <= all(0)) & (above >= all(0));
         V4 a = below * inverse, b = above * inverse;
@@ -74,29 +78,57 @@ struct InCapsule {
     }
 };
 
+// A corner of a node. The number behind it becomes zero, as arithmetic on the bits of an integer may be slow.
+V4 corner_of(const float* corner) {
+    constexpr V4i kFirstThree = {-1, -1, -1, 0};
+    V4i bits;
+    __builtin_memcpy(&bits, corner, sizeof bits);
+    return reinterpret_cast<V4>(bits & kFirstThree);
+}
+
+// Walks to the next leaf that may have boxes, and returns true if there is one. Only at a leaf does the processor have
+// to guess a branch: which inner nodes are met is hard to guess.
+template <class Shape>
+bool next_leaf(const BvhData& data, const Shape& shape, Place& at) {
+    const BvhNode* nodes = data.nodes;
+    const int32_t stop = at.stop;
+    for (int32_t number = at.number; number < stop;) {
+        const BvhNode& node = nodes[number];
+        const int32_t count = node.count, behind = count > 0 ? number + 1 : -count;
+        const bool found = shape(corner_of(node.lower), corner_of(node.upper));
+        number = found ? number + 1 : behind;
+        const int32_t boxes = found ? count : 0;
+        if (boxes <= 0) continue;
+        at.number = number;
+        at.place = node.child;
+        at.end = node.child + boxes;
+        return true;
+    }
+    at.number = std::max(at.number, stop);
+    return false;
+}
+
 // Advances a query. Returns the box that it finds, or -1.
 template <class Shape>
 int32_t next_box(const BvhData& data, const Shape& shape, Place& at) {
-    auto overlaps = [&](V4 lower, V4 upper) { return all_true(lower <= upper) && shape(lower, upper); };
     auto overlaps_box = [&](int64_t box) {
-        if (!data.points) return overlaps(load3(data.lowers + 3 * box), load3(data.uppers + 3 * box));
+        if (!data.points) return shape(load3(data.lowers + 3 * box), load3(data.uppers + 3 * box));
         auto corner = [&](int k) { return load3(data.points + 3 * int64_t{data.indices[3 * box + k]}); };
         V4 a = corner(0), b = corner(1), c = corner(2);
-        return overlaps(least(least(a, b), c), most(most(a, b), c));
+        return shape(least(least(a, b), c), most(most(a, b), c));
     };
     for (;;) {
         while (at.place < at.end) {
             int32_t box = data.order[at.place++];
             if (overlaps_box(box)) return box;
         }
-        if (at.number >= at.stop) return -1;
-        const BvhNode& node = data.nodes[at.number];
-        bool found = overlaps(load3(node.lower), load3(node.upper));
-        at.number = found || node.count > 0 ? at.number + 1 : -node.count;
-        if (!found || node.count <= 0) continue;
-        if (node.count == 1) return data.order[node.child];
-        at.place = node.child;
-        at.end = node.child + node.count;
+        Place old = at;
+        if (!next_leaf(data, shape, at)) return -1;
+        if (at.end - at.place > 1) continue;
+        int32_t box = data.order[at.place];  // a leaf of one box is that box
+        at.place = old.place;
+        at.end = old.end;
+        return box;
     }
 }
 
