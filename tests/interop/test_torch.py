@@ -207,6 +207,19 @@ def test_descriptors_of_other_elements_and_of_none():
         wp.launch(scaled_lengths, dim=(2, 4), inputs=[v, torch.empty(0, dtype=torch.float64), out])
 
 
+def test_copies_of_descriptors_own_nothing():
+    """Programs make descriptors that do not keep the tensor alive, and keep another one that does."""
+    tensor = torch.tensor([1.0, -2.0, 3.0])
+    made = wp.from_torch(tensor, return_ctype=True)
+    copy = type(made).from_buffer_copy(made)
+    wp.launch(double, dim=3, inputs=[copy])
+    assert tensor.tolist() == [2.0, -4.0, 6.0] and (copy.data, copy.shape) == (tensor.data_ptr(), (3,))
+    alive = weakref.ref(tensor)
+    del tensor, made
+    gc.collect()
+    assert alive() is None
+
+
 def test_adjoint_launches_take_descriptors():
     x, y, seed, found = torch.rand(5), torch.zeros(5), torch.rand(5), torch.zeros(5)
     given = seed.clone()  # the adjoint clears the gradient of what the kernel overwrites

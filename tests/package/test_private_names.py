@@ -29,7 +29,7 @@ def fill(x: wp.array(dtype=Any), n: int):
     x[wp.tid()] = x.dtype(n)
 
 assert context.user_modules["__main__"] is fill.module
-assert [a.label for a in fill.adj.args] == ["x", "n"]
+assert [a.label for a in fill.adj.args] == ["x", "n"] and not fill.adj.has_unresolved_static_expressions
 assert fill.adj.args[0].type.dtype is Any and fill.adj.args[0].type.ndim == 1 and fill.adj.args[1].type is int
 
 x = wp.array([1, 0, 1, 1], dtype=int)

@@ -177,7 +177,15 @@ void bind_arrays(nb::module_& m) {
             "The address of the first element.")
         .def_prop_ro(
             "grad", [](const Descriptor& a) { return reinterpret_cast<uintptr_t>(a.view.grad); },
-            "The address of the gradient's first element, 0 without a gradient.");
+            "The address of the gradient's first element, 0 without a gradient.")
+        .def_static(
+            "from_buffer_copy",
+            [](const Descriptor& source) {
+                Descriptor made;
+                static_cast<Array&>(made) = source;
+                return made;
+            },
+            nb::arg("source"), "A descriptor of the same memory that does not keep it alive.");
 }
 
 }  // namespace wc

@@ -68,8 +68,8 @@ def jax_callable(
             then they cannot be used. Keep copies, and no views, NumPy arrays or recorded launches of them. A process
             keeps all functions that were called: make a `jax_callable` once.
         num_outputs: How many arrays a call returns: in-outs and outputs.
-        graph_mode: A `JaxCallableGraphMode`, its name or its number. NONE and JAX mean the same on the CPU, which has
-            no graphs; the others are refused.
+        graph_mode: A `JaxCallableGraphMode`, its name or its number. On the CPU all mean the same: each call runs the
+            function, as there are graphs of GPUs only.
         vmap_method: As for `jax_kernel`.
         output_dims: The shape of all outputs, or a dictionary; by default that of the first array, without components.
         in_out_argnames: Arrays that the function reads and writes.
@@ -93,12 +93,7 @@ def jax_callable(
     _check_names(signature, "stage_out_argnames", stage_out_argnames, signature.results)
     check_cache_max(graph_cache_max)
     asked = graph_mode if graph_compatible is None else bool(graph_compatible)
-    mode = mode_of(signature, JaxCallableGraphMode, "graph_mode", asked)
-    if mode not in (JaxCallableGraphMode.NONE, JaxCallableGraphMode.JAX):
-        raise ValueError(
-            f"{signature.name}: graph_mode {mode.name} captures launches into a graph of a GPU, and JAX runs "
-            "kernels of this package on CPUs only: leave it out"
-        )
+    mode_of(signature, JaxCallableGraphMode, "graph_mode", asked)
     return JaxCallable(func, signature, CallOptions(None, output_dims, vmap_method), bool(has_side_effect))
 
 

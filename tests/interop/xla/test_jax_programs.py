@@ -217,7 +217,8 @@ def test_vmap(method):
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"graph_compatible": False}, {"graph_mode": GraphMode.NONE}, {"graph_mode": "JAX"}]
+    "how",
+    [{}, {"graph_compatible": False}, {"graph_mode": "JAX"}, *({"graph_mode": m} for m in GraphMode)],
 )
 def test_functions_launch_several_kernels(how):
     f = jax_callable(scale_both, num_outputs=2, **how)
@@ -258,7 +259,6 @@ def test_callbacks():
         ),
         (lambda: jax_kernel(scale, module_preload_mode="LATER"), "module_preload_mode: .* got 'LATER'"),
         (lambda: jax_callable(add_to, graph_mode=9), r"function `add_to`: graph_mode: expected one of NONE \(0\), JAX"),
-        (lambda: jax_callable(add_to, graph_mode=GraphMode.WARP_STAGED), "WARP_STAGED captures launches into a graph"),
         (lambda: jax_callable(add_to, module_preload_mode=-1), "module_preload_mode: expected one of"),
         (lambda: jax_callable(add_to, stage_in_argnames="b"), r"stage_in_argnames: expected names of \['a'\], got 'b'"),
         (lambda: jax_callable(add_to, stage_out_argnames=["a"]), r"stage_out_argnames: expected names of \['total'\]"),
