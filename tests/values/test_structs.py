@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import dataclasses
 import pickle
 from typing import Any
 
@@ -131,6 +132,36 @@ def test_instances_start_at_zero_and_at_their_defaults():
     assert (s.small.value, s.wide.value, s.count, s.data) == (0, 0.0, 7, None)
     assert s.inner.position == wp.vec3() and s.inner.flag is False and s.frame == wp.mat22()
     assert Outer(count=9).doubled() == 18
+
+
+class Fielded:
+    mass: float = dataclasses.field(default=2.0)
+    count: int = dataclasses.field(default_factory=lambda: 3)
+    velocity: wp.vec3 = dataclasses.field(kw_only=True)
+    radius: float = 0.5
+
+
+@pytest.mark.parametrize("decorate", [lambda cls: cls, dataclasses.dataclass], ids=["class", "dataclass"])
+def test_defaults_of_dataclasses(decorate):
+    """They are what `dataclasses` gives; a field without one is zero."""
+    cls = type("Fielded", (), {k: v for k, v in vars(Fielded).items() if k not in ("__dict__", "__weakref__")})
+    s = wp.struct(decorate(cls))
+    made = s()
+    assert (made.mass, made.count, made.velocity, made.radius) == (2.0, 3, wp.vec3(), 0.5)
+    assert s(4.0).mass == 4.0 and s(count=5).count == 5 and s() == made and "mass=2.0" in repr(made)
+
+
+def test_there_are_no_defaults_in_the_dialect_of_warp_lang(monkeypatch):
+    """warp-lang 1.19 makes zeros of such a class, whatever the values are."""
+    monkeypatch.setattr(wp.config, "dialect", "warp-lang")
+
+    class Given:
+        mass: float = 2.5
+        velocity: wp.vec3 = None
+        count: int = dataclasses.field(default=3)
+
+    made = wp.struct(Given)()
+    assert (made.mass, made.velocity, made.count) == (0.0, wp.vec3(), 0)
 
 
 def test_structs_and_vectors_are_stored_by_value():

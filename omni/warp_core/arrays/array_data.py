@@ -241,6 +241,8 @@ def _elements_of(data: Any, shape: tuple[int, ...]) -> list[Any]:
         return [data]
     if not isinstance(data, list) or len(data) != shape[0]:
         raise ValueError(f"data: the nested lists have different lengths: expected {shape[0]} elements")
+    if len(shape) == 1:
+        return data
     return [x for part in data for x in _elements_of(part, shape[1:])]
 
 
@@ -248,11 +250,13 @@ def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, Ref
     """Instances, tuples and records in nested lists, or in one sequence of another kind, as records."""
     data = data if isinstance(data, list) else list(data)
     shape = _shape_of(data)
-    refs, packed = [], []
-    for i, value in enumerate(_elements_of(data, shape)):
+    values = _elements_of(data, shape)
+    packed = []
+    for i, value in enumerate(values):
         try:
-            packed.append(record(value, wanted).tobytes())
+            own = getattr(value, "__wc_type__", None) is wanted.type
+            packed.append(value._wc_pack() if own else record(value, wanted).tobytes())
         except (TypeError, ValueError) as why:
             raise type(why)(f"data[{', '.join(map(str, np.unravel_index(i, shape)))}]: {why}") from None
-        refs.append(pointed_to(value))
+    refs = [pointed_to(value) for value in values] if wanted.holds_arrays else ((),)
     return np.frombuffer(b"".join(packed), dtype=wanted.numpy).reshape(shape), refs

@@ -6,14 +6,15 @@ Fields become checked properties. Vectors and nested structs are stored by value
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import struct as binary
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
-from ... import _native
+from ... import _native, config
 from .. import semantics
 from ..annotations import evaluate
 from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array
@@ -63,7 +64,7 @@ class StructValue(metaclass=StructType):
 
     __slots__ = ("_values",)
     __wc_type__: ClassVar[Struct]
-    _defaults: ClassVar[dict[str, Any]]
+    _defaults: ClassVar[dict[str, Callable[[], Any]]]  # what gives a field its value in a new instance
     _is_leaf: ClassVar[tuple[bool, ...]]  # per field: a number or array, not a value with leaves of its own
     _zeros: ClassVar[tuple[Any, ...]]  # per field: what a number or array is at first
     _parts: ClassVar[tuple[tuple[int, Any], ...]]  # the other fields: their numbers and classes
@@ -83,7 +84,8 @@ class StructValue(metaclass=StructType):
         if len(args) > len(t.fields):
             raise TypeError(f"struct {t.name} has {len(t.fields)} fields, got {len(args)} values")
         given = dict(zip(t.index, args))
-        for name, value in (self._defaults | given | kwargs).items():
+        defaults = {name: make() for name, make in self._defaults.items()}
+        for name, value in (defaults | given | kwargs).items():
             if name not in t.index or (name in given and name in kwargs):
                 raise TypeError(f"{t.name}() got an unexpected or repeated field {name!r}; fields are {_names(t)}")
             setattr(self, name, value)
@@ -307,14 +309,19 @@ def _placed(offset: int, field: tuple[str, Type]) -> tuple[int, Type, Any]:
 
 
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
+_OF_DATACLASSES = frozenset(
+    ("__init__", "__repr__", "__eq__", "__hash__", "__match_args__", "__replace__")
+    + ("__dataclass_fields__", "__dataclass_params__")
+)  # what `@dataclass` adds to a class; a struct has its own
 
 
 def struct(cls: type | None = None, *, module: Any = None) -> Any:
     """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
 
     Args:
-        cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
-            Without one, the result is a decorator.
+        cls: A class whose annotations name the types of its fields, or a dataclass. A value given in the class is the
+            field's default, and so is that of `dataclasses.field`; with `wp.config.dialect = "warp-lang"` there are no
+            defaults, as in warp-lang. Without a class, the result is a decorator.
         module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
@@ -345,20 +352,43 @@ def _made(cls: type) -> Any:
                 f"field {name!r} of struct {cls.__name__}: local arrays live in kernels only; "
                 "use a vector, wp.types.vector(length, dtype)"
             )
-    kept = {k: v for k, v in vars(cls).items() if k not in _NOT_COPIED}
+    left = _NOT_COPIED | _OF_DATACLASSES if "__dataclass_fields__" in vars(cls) else _NOT_COPIED
+    kept = {k: v for k, v in vars(cls).items() if k not in left}
     kept["__annotations__"] = dict(inspect.get_annotations(cls))
-    made = class_of(Struct(cls.__name__, tuple(fields)), kept)
+    made = class_of(Struct(cls.__name__, tuple(fields)), kept, _defaults(cls))
     made.__qualname__ = cls.__qualname__
     return made
 
 
-def class_of(t: Struct, members: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def _defaults(cls: type) -> dict[str, Callable[[], Any]]:
+    """What gives fields their values in a new instance. In the dialect of warp-lang, nothing does: they are zero."""
+    if config.dialect == "warp-lang":
+        return {}
+    given = vars(cls) | vars(cls).get("__dataclass_fields__", {})
+    made = {name: _default(given[name]) for name in inspect.get_annotations(cls) if name in given}
+    return {name: make for name, make in made.items() if make is not None}
+
+
+def _default(value: Any) -> Callable[[], Any] | None:
+    """What makes the default that a class gives to a field, as itself or by `dataclasses.field`; None without one."""
+    if not isinstance(value, dataclasses.Field):
+        return lambda: value
+    if value.default_factory is not dataclasses.MISSING:
+        return value.default_factory
+    return None if value.default is dataclasses.MISSING else lambda: value.default
+
+
+def class_of(
+    t: Struct,
+    members: Mapping[str, Any] = MappingProxyType({}),
+    defaults: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
+) -> Any:
     """Make the Python class of a struct type, with these members beside its fields."""
     body = {
         **members,
         "__slots__": (),
         "__wc_type__": t,
-        "_defaults": {name: members[name] for name in t.index if name in members},
+        "_defaults": dict(defaults),
         "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in t.fields),
         "_zeros": tuple(semantics.convert(0, ft) if isinstance(ft, Scalar) else None for _, ft in t.fields),
         "_parts": tuple(
