@@ -438,8 +438,9 @@ def struct(cls: _C, *, module: Any=None) -> _C:
     """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
 
     Args:
-        cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
-            Without one, the result is a decorator.
+        cls: A class whose annotations name the types of its fields, or a dataclass. A value given in the class is the
+            field's default, and so is that of `dataclasses.field`. With `wp.config.dialect = "warp-lang"` there are no
+            defaults. Without a class, the result is a decorator.
         module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:

@@ -45,7 +45,7 @@ class Signature(NamedTuple):
     """The parameters of a kernel or function."""
 
     args: list[Argument]
-    has_unresolved_static_expressions: bool = False  # the code is hashed when all expressions of `wp.static` have values
+    has_unresolved_static_expressions: bool = False  # all have values when the code is hashed
 
 
 class Definition:

@@ -309,10 +309,8 @@ def _placed(offset: int, field: tuple[str, Type]) -> tuple[int, Type, Any]:
 
 
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
-_OF_DATACLASSES = frozenset(
-    ("__init__", "__repr__", "__eq__", "__hash__", "__match_args__", "__replace__")
-    + ("__dataclass_fields__", "__dataclass_params__")
-)  # what `@dataclass` adds to a class; a struct has its own
+# What `@dataclass` adds to a class. A struct has its own.
+_OF_DATACLASSES = vars(dataclasses.make_dataclass("_", ())).keys() - vars(type("_", (), {})).keys()
 
 
 def struct(cls: type | None = None, *, module: Any = None) -> Any:
@@ -320,8 +318,8 @@ def struct(cls: type | None = None, *, module: Any = None) -> Any:
 
     Args:
         cls: A class whose annotations name the types of its fields, or a dataclass. A value given in the class is the
-            field's default, and so is that of `dataclasses.field`; with `wp.config.dialect = "warp-lang"` there are no
-            defaults, as in warp-lang. Without a class, the result is a decorator.
+            field's default, and so is that of `dataclasses.field`. With `wp.config.dialect = "warp-lang"` there are no
+            defaults. Without a class, the result is a decorator.
         module: Without effect, for programs for warp-lang: structs are compiled with the kernels that use them.
 
     Returns:
