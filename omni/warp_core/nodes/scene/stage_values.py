@@ -17,7 +17,6 @@ from pxr import Sdf, Tf, Usd, UsdGeom
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy, to_usd
 from ...usd.output_layer import SampleLayer
-from ...usd.prim_access import bounds
 from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from ..graph.node_graph import GraphError, Log
 from ..values.attribute_types import AttributeType, from_sdf, parse
@@ -25,6 +24,7 @@ from ..values.attribute_values import Value, ValueTypeError, coerce, converter
 from ..values.bundles import indices_of
 from . import topology_check
 from .absent_attributes import why_absent, why_empty
+from .followers import Followers
 from .interpolation_check import InterpolationCheck
 from .stage_prims import StagePrims
 
@@ -78,8 +78,9 @@ class StageStore:
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
         self._told: set[Key] = set()
         self._looped: set[Key] = set()
-        self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
-        self._interpolation = InterpolationCheck(self._now_or_none, self._interpolate, log.warning)
+        self._topology = topology_check.TopologyCheck(self.now_or_none, self.scene_or_none, log.warning)
+        self._interpolation = InterpolationCheck(self.now_or_none, self._interpolate, log.warning)
+        self._followers = Followers(self)
         self._changes: Counter[str] = Counter()  # writes to each prim
         self.has_equal = False  # True once a node would have written what is there already
         self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
@@ -168,7 +169,7 @@ class StageStore:
         if known is None:
             self._written[key] = _Written(held, sdf, usd, seen, uniform)
             if not uniform and not self.prims.is_new(path):
-                self._written[key].before = self._until_now(source)
+                self._written[key].before = self.until_now(source)
         else:
             known.held = known.held if key in self._dirty else known.usd
             known.usd, known.value = usd, seen
@@ -187,7 +188,7 @@ class StageStore:
         indices = (key[0], indices_of(key[1]))
         if not key[1].startswith(_PRIMVAR) or indices in self._dirty or not self.value_names(*indices):
             return False
-        present = self._now_or_none(*key)
+        present = self.now_or_none(*key)
         return present is not None and len(present) != count
 
     def drop_indices(self, path: str, name: str, count: int) -> None:
@@ -201,7 +202,7 @@ class StageStore:
             if not np.array_equal(self.look(path, indices)[1], own):
                 self.write(path, indices, _INTS, own)
 
-    def _until_now(self, source: Usd.Attribute) -> list[tuple[int, Any]]:
+    def until_now(self, source: Usd.Attribute) -> list[tuple[int, Any]]:
         """Return samples of what the scene has in the frames before this one.
 
         USD gives the first sample of an attribute to all times before it, so a first write in a later frame would
@@ -314,7 +315,7 @@ class StageStore:
     def local_box(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The lowest and highest corner of a prim and all below it, and the transform of that box to the prim."""
         if self.value_names(path, "points"):
-            points, reach = np.asarray(self.look(path, "points")[1], np.float64), self._reach(path)
+            points, reach = np.asarray(self.look(path, "points")[1], np.float64), self.reach(path)
             low, high = (points.min(0) - reach, points.max(0) + reach) if len(points) else np.zeros((2, 3))
             return low, high, np.identity(4)
         cache = UsdGeom.BBoxCache(self.now, [UsdGeom.Tokens.default_, UsdGeom.Tokens.proxy, UsdGeom.Tokens.render])
@@ -373,19 +374,22 @@ class StageStore:
         for path in dict.fromkeys(path for path, name in self._dirty if name in topology_check.NAMES):
             if self.stage.GetPrimAtPath(path).IsA(UsdGeom.Mesh):
                 self._topology.check(path)
+        self._followers.follow(output, self._dirty)
         self._dirty.clear()
 
     def _interpolate(self, path: str, name: str, interpolation: str) -> None:
         type_name = self.stage.GetPrimAtPath(path).GetAttribute(name).GetTypeName()
         self.prims.interpolate(path, name, str(type_name), interpolation)
 
-    def _now_or_none(self, path: str, name: str) -> Value:
+    def now_or_none(self, path: str, name: str) -> Value:
+        """Return the value of an attribute now, None if it has none."""
         try:
             return self.look(path, name)[1]
         except GraphError:
             return None
 
-    def _scene_or_none(self, path: str, name: str) -> Value:
+    def scene_or_none(self, path: str, name: str) -> Value:
+        """Return the value without what this play has written, None if it has none."""
         try:
             return value_at(self.attribute(path, name)[0], self.now)
         except GraphError:
@@ -394,16 +398,9 @@ class StageStore:
     def _sample(self, output: SampleLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
         size = written.value.nbytes if isinstance(written.value, np.ndarray) else 64
         output.set(key[0], key[1], written.sdf, usd, frame, size)
-        if key[1] == "points" and not isinstance(usd, Sdf.ValueBlock):
-            self._extent(output, key[0], to_numpy(usd), frame)
 
-    def _extent(self, output: SampleLayer, path: str, points: np.ndarray, frame: int) -> None:
-        """Bounds go with the points, or viewers would cull by the old ones."""
-        if len(points) and self.stage.GetPrimAtPath(path).IsA(UsdGeom.PointBased):
-            corners = np.stack(bounds(points, self._reach(path))).astype(np.float32)
-            output.derive(path, "extent", "float3[]", to_usd(corners, "float3[]"), frame)
-
-    def _reach(self, path: str) -> float:
+    def reach(self, path: str) -> float:
+        """Return how far the points of a prim reach: half of the greatest width."""
         try:
             values = self.look(path, "widths")[1] if self.value_names(path, "widths") else ()
         except GraphError as error:
@@ -411,6 +408,14 @@ class StageStore:
             return 0.0
         widths = np.asarray(values)
         return float(np.max(widths[np.isfinite(widths)], initial=0.0)) / 2
+
+    def is_written(self, path: str, name: str) -> bool:
+        """True if this play has written an attribute."""
+        return (path, name) in self._written
+
+    def is_created(self, path: str) -> bool:
+        """True if this play made the prim."""
+        return self.prims.is_created(path)
 
     def prims_written(self) -> list[str]:
         """The attributes and relationships that have results, as paths."""
