@@ -345,3 +345,33 @@ def test_a_prim_that_cannot_be_read_is_left_out_with_a_warning(tmp_path):
     text = preview(Request(stage, str(tmp_path / "o.png"), size=(64, 36)), warn=warnings.append)
     assert "2 triangles" in text
     assert warnings == ["/C.curveVertexCounts counts 5 points, and the curves have 2"]
+
+
+CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]  # outward
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_how_faces_are_cut_into_triangles_does_not_matter(turn):
+    """The flat faces of a box look flat: the picture is that of six squares that share no points."""
+    turned = [side[(turn * k) % 4 :] + side[: (turn * k) % 4] for k, side in enumerate(SIDES)]
+    eye = look_at(np.array([3.0, 2.0, 5.0]), np.zeros(3), UP, 1.0)
+    joined = draw(in_memory(add_mesh(CORNERS, [4] * 6, np.concatenate(turned))), eye)
+    apart = draw(in_memory(add_mesh(CORNERS[np.concatenate(turned)], [4] * 6, range(24))), eye)
+    np.testing.assert_array_equal(joined, apart)
+
+
+def test_a_mirrored_mesh_looks_like_its_mirrored_points():
+    """A fold that is smooth at its edges, once mirrored by its transform, once by its points."""
+    fold, faces = [(-1, 0, -1), (-1, 0, 1), (0, 0.6, -1), (0, 0.6, 1), (1, 0, -1), (1, 0, 1)], [0, 1, 3, 2, 2, 3, 5, 4]
+    eye = look_at(np.array([1.0, 1.5, 5.0]), np.zeros(3), UP, 1.0)
+
+    def mirror(stage):
+        UsdGeom.Mesh(stage.GetPrimAtPath("/Mesh")).AddScaleOp().Set((1, 1, -1))
+
+    def turn(stage):
+        UsdGeom.Mesh(stage.GetPrimAtPath("/Mesh")).CreateOrientationAttr("leftHanded")
+
+    moved = in_memory(add_mesh(fold, [4, 4], faces), mirror)
+    points = in_memory(add_mesh([(x, y, -z) for x, y, z in fold], [4, 4], faces), turn)
+    np.testing.assert_array_equal(draw(moved, eye), draw(points, eye))

@@ -135,19 +135,39 @@ def face_normals(points: wp.array[wp.vec3], triangles: wp.array2d[int], normals:
     normals[t] = wp.cross(points[triangles[t, 1]] - a, points[triangles[t, 2]] - a)
 
 
+@wp.func
+def corner_angle(points: wp.array[wp.vec3], triangles: wp.array2d[int], t: int, vertex: int) -> float:
+    """Angle of a triangle at one of its vertices."""
+    u = wp.normalize(points[triangles[t, 0]] - points[vertex])  # one of the three is zero, so one product is left
+    v = wp.normalize(points[triangles[t, 1]] - points[vertex])
+    w = wp.normalize(points[triangles[t, 2]] - points[vertex])
+    return wp.acos(wp.clamp(wp.dot(u, v) + wp.dot(v, w) + wp.dot(w, u), -1.0, 1.0))
+
+
 @wp.kernel
 def vertex_normals(
+    points: wp.array[wp.vec3],
+    triangles: wp.array2d[int],
     faces: wp.array[wp.vec3],
     starts: wp.array[int],
     around: wp.array[int],
     normals: wp.array[wp.vec3],
 ):
-    """Mean over the triangles around each vertex, weighted by area."""
+    """Mean over the triangles around each vertex by their angles: how faces are cut into them does not count."""
     i = wp.tid()
     total = wp.vec3(0.0, 0.0, 0.0)
     for k in range(starts[i], starts[i + 1]):
-        total += faces[around[k]]
+        total += wp.normalize(faces[around[k]]) * corner_angle(points, triangles, around[k], i)
     normals[i] = wp.normalize(total)
+
+
+@wp.func
+def seen_from(normal: wp.vec3, face: wp.vec3, to_eye: wp.vec3) -> wp.vec3:
+    """The normal of the side of a face that the eye sees: a mean of faces may look away where the face is seen."""
+    n = wp.normalize(normal)
+    if wp.dot(face, to_eye) * wp.dot(face, n) < 0.0:
+        n = n * (-1.0)
+    return wp.normalize(n - to_eye * wp.min(wp.dot(n, to_eye), 0.0))
 
 
 @wp.func
@@ -158,13 +178,20 @@ def sky(direction: wp.vec3, up: wp.vec3) -> wp.vec3:
 
 
 @wp.func
+def toward_eye(position: wp.vec3, lens: Lens) -> wp.vec3:
+    """Direction from a place to the eye."""
+    d = lens.forward * (-1.0)
+    if lens.perspective != 0:
+        d = wp.normalize(lens.eye - position)
+    return d
+
+
+@wp.func
 def lit(
     color: wp.vec3, normal: wp.vec3, position: wp.vec3, lens: Lens, light: Lens, shadow: float, world_up: wp.vec3
 ) -> wp.vec3:
     """Ambient, key light, a soft highlight and a rim; linear RGB. Both sides of a surface look the same."""
-    to_eye = lens.forward * (-1.0)
-    if lens.perspective != 0:
-        to_eye = wp.normalize(lens.eye - position)
+    to_eye = toward_eye(position, lens)
     n = normal
     if wp.dot(n, to_eye) < 0.0:
         n = n * (-1.0)
@@ -288,9 +315,9 @@ def shade_triangles(
     normal += smooth(authored[ic], normals[ic], face) * w
     position = vertices[ia] * u + vertices[ib] * v + vertices[ic] * w
     color = colors[ia] * u + colors[ib] * v + colors[ic] * w
-    image[at] = lit(
-        color, wp.normalize(normal), position, lens, light, light_reaches(position, light, light_cells, haze), world_up
-    )
+    seen = seen_from(normal, face, toward_eye(position, lens))
+    reached = light_reaches(position, light, light_cells, haze)
+    image[at] = lit(color, seen, position, lens, light, reached, world_up)
 
 
 @wp.kernel

@@ -104,7 +104,8 @@ class Renderer:
         faces = np.zeros((len(scene.triangles), 3), np.float32)
         normals = np.zeros_like(scene.vertices)
         wp.launch(raster_kernels.face_normals, len(faces), [scene.vertices, scene.triangles, faces])
-        wp.launch(raster_kernels.vertex_normals, len(normals), [faces, scene.starts, scene.around, normals])
+        given = [scene.vertices, scene.triangles, faces, scene.starts, scene.around, normals]
+        wp.launch(raster_kernels.vertex_normals, len(normals), given)
         return faces, normals
 
     def _depths(self, scene: Drawable, view: View) -> tuple[float, float]:
