@@ -16,7 +16,10 @@ from omni.warp_core.usd.pictures.drawn_volumes import FOG, GLOW, LEVEL_SET, Draw
 from omni.warp_core.usd.pictures.preview import Request, preview
 from omni.warp_core.usd.pictures.render import Renderer, _inputs, _lens
 from omni.warp_core.usd.stage import READ_ERRORS, StageError
+from omni.warp_core.usd.volume_fields import stage_of_volumes
+from omni.warp_core.volumes.grid_header import relabeled
 from omni.warp_core.volumes.grid_tree import read_grid
+from omni.warp_core.volumes.vdb.vdb_writer import write_vdb
 from tests.usd.test_mutated_stages import damage
 from tests.volumes.expected_vdb import unpacked
 
@@ -493,3 +496,22 @@ def test_grids_of_double_are_drawn_as_those_of_float(tmp_path):
         assert not warnings and [v.grid.kind for v in scene.volumes] == [FOG]
         pictures[name] = Renderer(SIZE, SIZE, UP).draw(scene, view)
     assert np.ptp(pictures["float"]) > 50 and np.array_equal(pictures["float"], pictures["double"])
+
+
+def test_each_grid_of_a_file_is_a_field_of_its_name(tmp_path):
+    """Of two grids of one name and one whose name has a blank, none is lost; flames of a file glow."""
+    values = wp.Volume.load_from_numpy(np.ones((8, 8, 8), np.float32), bg_value=0.0, device="cpu").array().numpy()
+    names = ["density", "flames", "density", "my smoke", ""]
+    write_vdb(tmp_path / "fire.vdb", [relabeled(values, name, "fog") for name in names])
+    stage = stage_of_volumes(str(tmp_path / "fire.vdb"))
+    fields = wp.usd.read_volume(stage.GetPrimAtPath("/Volume"))
+    assert sorted((field.grid, field.index) for field in fields.values()) == [
+        ("", 0),
+        ("density", 0),
+        ("density", 1),
+        ("flames", 0),
+        ("my smoke", 0),
+    ]
+    assert sorted(fields) == ["density", "density_1", "flames", "grid", "my_smoke"]
+    drawn = Gatherer(stage).at(Usd.TimeCode.Default()).volumes
+    assert [volume.grid.kind for volume in drawn] == [FOG, GLOW]

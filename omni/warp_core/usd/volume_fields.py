@@ -7,11 +7,13 @@ read, and the sizes in them are checked against their bytes; see `volumes/file_c
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pxr import Ar, Sdf, Usd, UsdVol
+from pxr import Ar, Sdf, Tf, Usd, UsdVol
 
 import omni.warp_core as wp
 
@@ -148,13 +150,26 @@ def stage_of_volumes(file: str) -> Usd.Stage:
         raise StageError(str(error)) from None
     stage = Usd.Stage.CreateInMemory()
     volume = UsdVol.Volume.Define(stage, "/Volume")
-    for number, name in enumerate(names):
-        field = UsdVol.OpenVDBAsset.Define(stage, f"/Volume/grid_{number}")
+    for number, (name, shown) in enumerate(zip(names, _field_names(names), strict=True)):
+        field = UsdVol.OpenVDBAsset.Define(stage, f"/Volume/{shown}")
         field.CreateFilePathAttr(Sdf.AssetPath(os.path.abspath(file)))
         field.CreateFieldNameAttr(name)
         field.CreateFieldIndexAttr(names[:number].count(name))
-        volume.CreateFieldRelationship(name if name == "density" else f"grid_{number}", field.GetPath())
+        volume.CreateFieldRelationship(shown, field.GetPath())
     return stage
+
+
+def _field_names(grids: Sequence[str]) -> list[str]:
+    """Return a name for each grid that USD accepts: that of the grid, with a number where another grid has it."""
+    numbers: Counter[str] = Counter()
+    names: dict[str, None] = {}
+    for grid in grids:
+        name = base = grid if Sdf.Path.IsValidIdentifier(grid) else Tf.MakeValidIdentifier(grid or "grid")
+        while name in names:
+            numbers[base] += 1
+            name = f"{base}_{numbers[base]}"
+        names[name] = None
+    return list(names)
 
 
 def _field(volume: Usd.Prim, name: str, path: str, time: Usd.TimeCode) -> VolumeField:
