@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 from . import config
 from .cli_arguments import CONSENT, CRASHED, INPUT, INTERNAL, INTERRUPTED, NODES, OK, OUTPUT, USAGE, parse
 from .files import sweep, write
-from .lang.errors import InternalError
+from .lang.errors import InternalError, KernelWarning
 from .nodes.play import child_process, file_watch, isolation
 from .nodes.scene.visible_text import harmless
 
@@ -57,7 +57,7 @@ def _play(options: argparse.Namespace) -> int:
         config.deterministic = options.device == "cpu"  # playing twice gives equal bytes
     if options.debug:
         config.mode = "debug"
-    warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
+    warnings.showwarning = lambda *warning, **more: report.complain(_warning(*warning))
     trace, isolated = None, getattr(options, "stopped", None)
     settings = play.Settings(options.frames, options.fps, options.device, options.values, options.nodes)
     settings.isolated, settings.trusted = isolated, _is_trusted(options)
@@ -111,6 +111,12 @@ def _play(options: argparse.Namespace) -> int:
         return NODES
     report.out.print(f"wrote {harmless(options.output)}: {_results(outcome)}", markup=False)
     return NODES if outcome.failed else OK
+
+
+def _warning(text: Warning | str, kind: type[Warning], file: str, line: int, *rest: Any) -> str:
+    """Return a warning of Python as a line: those of kernels have their place, others would show files of packages."""
+    place = f"{file}:{line}: " if issubclass(kind, KernelWarning) else ""
+    return f"warning: {place}{text}"
 
 
 def _results(outcome: Any) -> str:
@@ -282,7 +288,7 @@ def _convert(options: argparse.Namespace) -> int:
         what = "read" if where == INPUT else "written"
         raise _Stop(where, f"{name}: cannot be {what}: {error.strerror or error}") from None
     shown = ", ".join(map(repr, names[:4])) + (" and more" if len(names) > 4 else "")
-    print(harmless(f"wrote {options.output}: {len(names)} grid{'s' * (len(names) != 1)}, {shown}"))
+    print(harmless(f"wrote {options.output}: {len(names)} grid{'s' * (len(names) != 1)}" + f", {shown}" * bool(names)))
     return OK
 
 

@@ -84,6 +84,25 @@ def test_a_play_says_what_it_did(make_scene, run, tmp_path):
     assert "10 frames in" in text and f"wrote {out}: 10 time samples of /World/Mesh.height" in text
 
 
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_a_kernel_have_their_node_and_line(make_scene, run, tmp_path):
+    text = """
+@wp.kernel
+def half(a: wp.array[int], b: wp.array[int]):
+    b[wp.tid()] = a[wp.tid()] / 2
+    b[wp.tid()] += (a[wp.tid()] + 1) / 2
+"""
+    node = f"""def OmniGraphNode "half" {{
+        token node:type = "omni.warp_core.Kernel"
+        custom string inputs:codeStr = '''{text}'''
+        custom int[] inputs:a = [1, 2]
+        custom int[] outputs:b
+    }}"""
+    _, _, err = run("play", make_scene(node), "-o", tmp_path / "out.usdc", "--trust")
+    places = [line.split(" ")[1] for line in err.splitlines() if "truncates" in line]
+    assert places == ["/G/half.inputs:codeStr:4:", "/G/half.inputs:codeStr:5:"]
+
+
 def test_in_a_process_of_its_own(make_scene, tmp_path):
     made = subprocess.run(command("play", make_scene(TIME), "-o", tmp_path / "o.usda"), capture_output=True, text=True)
     assert (made.returncode, made.stderr) == (0, "") and (tmp_path / "o.usda").is_file()

@@ -1,4 +1,4 @@
-"""Bounds, normals and velocities of prims whose geometry a play writes. USD's own computation of bounds is the judge."""
+"""Bounds, normals and velocities of prims whose geometry a play writes. USD computes the bounds to compare with."""
 
 import numpy as np
 import pytest

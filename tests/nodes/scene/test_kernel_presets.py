@@ -264,3 +264,17 @@ def test_text_in_a_file_is_not_saved_again(graph, tmp_path):
     graph.save_preset(path, tmp_path / "slow.py", use=True)
     with pytest.raises(ValueError, match="is that file"):
         graph.save_preset(path, tmp_path / "again.py")
+
+
+def test_an_attribute_may_be_an_asset(graph):
+    """USD keeps the paths of assets when layers are flattened or packed, those of tokens it does not."""
+    text = """
+@wp.kernel
+def sample(smoke: wp.uint64, points: wp.array[wp.vec3], found: wp.array[float]):
+    found[wp.tid()] = wp.volume_sample_f(smoke, points[wp.tid()], wp.Volume.LINEAR)
+"""
+    node = graph.kernel("sample", text, attributes={"inputs:smoke:file": "asset"}, **{"smoke:file": "a.vdb"})
+    authored = graph.stage.GetAttributeAtPath(f"{node}.inputs:smoke:file")
+    assert (str(authored.GetTypeName()), authored.Get().path) == ("asset", "a.vdb")
+    graph.set(f"{node}.inputs:smoke:file", "b.vdb")
+    assert (str(authored.GetTypeName()), authored.Get().path) == ("asset", "b.vdb")

@@ -1,4 +1,4 @@
-"""What follows from the geometry of a prim, and goes stale when a play writes it: bounds, normals, velocities."""
+"""Followers of the geometry that a play writes: bounds, normals and velocities, which would go stale."""
 
 from __future__ import annotations
 

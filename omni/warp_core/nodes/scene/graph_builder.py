@@ -29,6 +29,7 @@ from .custom_data import relationship_type
 from .misspelt_names import similar
 
 PORTS = ("inputs:", "outputs:", "state:")
+ASSET = "asset"  # a token for OmniGraph
 
 
 class GraphBuilder:
@@ -127,7 +128,7 @@ class GraphBuilder:
         Args:
             node: Path of the node.
             name: Name with its port: "inputs:x", "outputs:y" or "state:z".
-            kind: The type as in `.ogn` files ("pointf[3][]") or as in USD ("point3f[]").
+            kind: The type as in `.ogn` files ("pointf[3][]") or as in USD ("point3f[]", "asset").
             value: Its value; None leaves it to a connection, or to zero.
 
         Raises:
@@ -142,7 +143,7 @@ class GraphBuilder:
         elif declared.sdf == "rel":
             prim.CreateRelationship(name, True)
         else:
-            _create(prim, name, declared)
+            _create(prim, name, declared, kind if kind == ASSET else "")
         path = f"{node}.{name}"
         if value is not None:
             _assign(prim, name, declared, value)
@@ -347,8 +348,11 @@ def _author(prim: Usd.Prim, name: str, kind: str, value: Any, custom: bool) -> N
     prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(kind), custom).Set(value)
 
 
-def _create(prim: Usd.Prim, name: str, kind: AttributeType) -> Usd.Attribute:
-    attribute = prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(kind.sdf), True)
+def _create(prim: Usd.Prim, name: str, kind: AttributeType, sdf: str = "") -> Usd.Attribute:
+    """Return an attribute; the call makes a missing one. A token may be an asset: USD then keeps its path."""
+    present = prim.GetAttribute(name)
+    is_asset = present and str(present.GetTypeName()) == ASSET and kind.is_text
+    attribute = prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(ASSET if is_asset else sdf or kind.sdf), True)
     if kind.is_execution:
         attribute.SetCustomDataByKey("isExecution", True)
     return attribute
@@ -361,7 +365,8 @@ def _assign(prim: Usd.Prim, name: str, kind: AttributeType, value: Any) -> None:
         prim.CreateRelationship(name, True).SetTargets([Sdf.Path(target) for target in targets])
         return
     try:
-        _create(prim, name, kind).Set(to_usd(coerce(value, kind), kind.sdf))
+        attribute = _create(prim, name, kind)
+        attribute.Set(to_usd(coerce(value, kind), str(attribute.GetTypeName())))
     except ValueTypeError as error:
         raise ValueError(f"{prim.GetPath()}.{name} ({kind}): {error}") from None
 
