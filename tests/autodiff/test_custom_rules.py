@@ -309,6 +309,33 @@ def test_counter():
     assert counter.numpy()[0] == (values > 0.0).sum()
 
 
+@wp.kernel
+def compact_heights(id: wp.uint64, counter: I, slots: I, faces: I, x: wp.array(dtype=wp.vec3), y: F):
+    i = wp.tid()
+    found = wp.mesh_query_point(id, x[i], 10.0)
+    if x[i][2] > 0.0:
+        k = next_slot(counter, slots, i)
+        nearest = wp.mesh_eval_position(id, found.face, found.u, found.v)
+        faces[k] = wp.mesh_get(id).indices[3 * found.face]
+        y[k] = wp.length_sq(x[i] - nearest)
+
+
+def test_counter_beside_a_mesh():
+    """A mesh has integers, too, which the launch leaves alone."""
+    corners = [(-9.0, -9.0, 0.0), (9.0, -9.0, 0.0), (9.0, 9.0, 0.0), (-9.0, 9.0, 0.0)]
+    mesh = wp.Mesh(wp.array(corners, dtype=wp.vec3), wp.array([0, 1, 2, 0, 2, 3], dtype=int))
+    points = np.random.default_rng(3).uniform(-1.0, 1.0, (50, 3)).astype(np.float32)
+    x, y = wp.array(points, dtype=wp.vec3, requires_grad=True), wp.zeros(50, dtype=float, requires_grad=True)
+    counter, slots, faces = wp.zeros(1, dtype=int), wp.zeros(50, dtype=int), wp.zeros(50, dtype=int)
+    with wp.Tape() as tape:
+        wp.launch(compact_heights, 50, inputs=[mesh.id, counter, slots, faces, x, y])
+    places = slots.numpy().copy()
+    seeds = np.random.default_rng(4).uniform(size=50).astype(np.float32)
+    tape.backward(grads={y: wp.array(seeds, dtype=float)})
+    expected = np.where(points[:, 2] > 0.0, 2.0 * points[:, 2] * seeds[places], 0.0)
+    assert np.allclose(x.grad.numpy()[:, 2], expected, rtol=1e-5) and np.allclose(x.grad.numpy()[:, :2], 0.0, atol=1e-5)
+
+
 def test_replay_gives_values_and_the_function_the_gradient():
     @wp.func
     def f(x: float):
