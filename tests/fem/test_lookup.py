@@ -1,5 +1,7 @@
 """Lookup by position, and fields anywhere in cells: against positions, polynomials and central differences."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -427,3 +429,30 @@ def test_lookups_take_one_cell_of_a_side():
     on_boundary = fem.make_test(space, domain=fem.BoundarySides(geo))
     found = fem.integrate(looked_up_against_test, fields={"u": u, "v": on_boundary})
     assert abs(found.numpy().sum() - 2.0) < 1e-5  # the boundary has the length 4, and the mean 1 / 2
+
+
+@fem.integrand
+def coords_twice(
+    s: fem.Sample,
+    domain: fem.Domain,
+    x: wp.array(dtype=Any),
+    found: wp.array(dtype=wp.vec3),
+    asked: wp.array(dtype=wp.vec3),
+):
+    at = fem.lookup(domain, x[s.qp_index])
+    found[s.qp_index] = at.element_coords
+    asked[s.qp_index] = fem.element_coordinates(domain, at.element_index, x[s.qp_index])
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_positions_between_cells_of_grids_have_the_coordinates_that_were_found(dimension):
+    """Also where rounding puts a position at the end of a cell: none may lie in no cell."""
+    kind, vector, size = (fem.Grid2D, wp.vec2, 4) if dimension == 2 else (fem.Grid3D, wp.vec3, 4)
+    grid = kind(res=(size,) * dimension, bounds_lo=vector(-0.2), bounds_hi=vector(0.0))
+    steps = np.linspace(-0.2, 0.0, 81, dtype=np.float32)
+    x = wp.array(np.repeat(steps[:, None], dimension, axis=1), dtype=vector)
+    found, asked = wp.zeros(81, dtype=wp.vec3), wp.zeros(81, dtype=wp.vec3)
+    values = {"x": x, "found": found, "asked": asked}
+    fem.interpolate(coords_twice, at=fem.Cells(grid), dim=81, values=values)
+    np.testing.assert_array_equal(asked.numpy(), found.numpy())
+    assert asked.numpy().min() >= 0.0 and asked.numpy().max() <= 1.0

@@ -105,6 +105,24 @@ def test_nodes_of_points(by_order, limit):
         np.testing.assert_allclose(points.node_positions()[numbers], POINTS[taken], atol=1e-14)
 
 
+@pytest.mark.parametrize("by_order", [False, True])
+def test_the_whole_geometry_has_the_points_beyond_the_limit_of_their_cell_too(by_order):
+    basis = fem.PointBasisSpace(spread(), max_nodes_per_element=1, use_evaluation_point_index=by_order)
+    points = fem.make_collocated_function_space(basis)
+    part = fem.make_space_partition(points.topology)
+    assert part.space_node_indices().list() == list(range(points.node_count()))
+    assert points.make_field(part).dof_values.shape == (points.node_count(),)
+
+
+def test_a_field_keeps_its_values_in_a_space_with_as_many_nodes():
+    field = fem.make_polynomial_space(fem.Grid2D(res=(2, 2))).make_field()
+    field.dof_values.fill_(7.0)
+    field.rebind(fem.make_polynomial_space(fem.Grid2D(res=(2, 2), bounds_hi=wp.vec2(3.0, 3.0))))
+    assert field.dof_values.list() == [7.0] * 9
+    field.rebind(fem.make_polynomial_space(fem.Grid2D(res=(3, 2))))
+    assert field.dof_values.list() == [0.0] * 12
+
+
 @fem.integrand
 def x_of(s: fem.Sample, domain: fem.Domain):
     return domain(s)[0]

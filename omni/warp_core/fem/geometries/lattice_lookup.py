@@ -188,10 +188,18 @@ def find_3d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any)
 
 
 @func
-def coords_in_box(g: Any, cell: int, x: Any):
-    """The coordinates of a position in a cell, or beyond it."""
-    corner = position_at(g, cell, 0, padded(x - x))
-    return padded(cw_div(x - corner, g.size))
+def coords_in_plane(g: Any, cell: int, x: Any):
+    """The coordinates of a position in a cell, or beyond it: the bits that `find_2d` finds."""
+    line = cell // g.columns
+    return in_cell(padded(cw_div(x - g.origin, g.size)), line, cell - line * g.columns, 0)
+
+
+@func
+def coords_in_space(g: Any, cell: int, x: Any):
+    """The coordinates of a position in a cell, or beyond it: the bits that `find_3d` finds."""
+    line = cell // g.columns
+    layer = line // g.rows
+    return in_cell(cw_div(x - g.origin, g.size), layer, line - layer * g.rows, cell - line * g.columns)
 
 
 @func
@@ -204,6 +212,9 @@ def nearest_in_box(g: Any, cell: int, x: Any):
 
 def grid_lookups(dimension: int) -> dict[str, Function]:
     """What grids supply for lookups."""
-    finds = {2: (find_2d, cell_in_plane, edges_in_plane), 3: (find_3d, cell_in_space, edges_in_space)}
-    own = dict(zip(("find_cell", "cell_at", "edges_of"), finds[dimension]))
-    return own | {"extent_of": extent_of_grid, "coords_in": coords_in_box, "nearest_in": nearest_in_box}
+    finds = {
+        2: (find_2d, cell_in_plane, edges_in_plane, coords_in_plane),
+        3: (find_3d, cell_in_space, edges_in_space, coords_in_space),
+    }
+    own = dict(zip(("find_cell", "cell_at", "edges_of", "coords_in"), finds[dimension]))
+    return own | {"extent_of": extent_of_grid, "nearest_in": nearest_in_box}

@@ -145,13 +145,25 @@ class DiscreteField(SpaceField, GeometryField):
     """
 
     def __init__(self, space: FunctionSpace, space_partition: SpacePartition | None = None):
-        self.rebind(space, space_partition)
+        self._bind(space, space_partition)
+        self._dofs = self._zeros()
 
-    def rebind(self, space: FunctionSpace, space_partition: SpacePartition | None = None) -> None:
-        """Make the field one of another space, zero everywhere. Arguments are those of the class."""
+    def _bind(self, space: FunctionSpace, space_partition: SpacePartition | None) -> None:
         _check_part(space, space_partition)
         self.space, self._part = space, space_partition
-        self._dofs = zeros(self.node_count(), dtype=space.dof_dtype, device=space.geometry.device)
+
+    def _zeros(self) -> array:
+        return zeros(self.node_count(), dtype=self.space.dof_dtype, device=self.geometry.device)
+
+    def rebind(self, space: FunctionSpace, space_partition: SpacePartition | None = None) -> None:
+        """Make the field one of another space. Arguments are those of the class. It keeps its values if it has as many
+        nodes as before, and is zero otherwise.
+        """
+        self._bind(space, space_partition)
+        before = self._dofs
+        is_like = wc_type(before.dtype) is wc_type(space.dof_dtype) and before.device is self.geometry.device
+        if not is_like or before.shape != (self.node_count(),):
+            self._dofs = self._zeros()
 
     def cells(self) -> Cells:
         """The cells of the part of the geometry that it has nodes of."""

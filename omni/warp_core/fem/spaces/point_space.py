@@ -165,11 +165,15 @@ class PointBasisSpace(BasisSpace):
         return self._nodes[:, None]
 
     def part_nodes(self, part: GeometryPartition, with_halo: bool) -> list[np.ndarray]:
-        """The nodes that a part needs, in groups: its own. The rest is empty."""
-        points, nodes = self.quadrature, self._nodes
-        if part.has_cell is not None:
-            nodes = nodes[part.has_cell[points.by_points.domain.element_indices]]
-        return [np.unique(nodes[nodes != NULL_NODE_INDEX]), *[np.empty(0, dtype=np.int64)] * 3]
+        """The nodes that a part needs, in groups: its own. The rest is empty. The whole geometry has all nodes, those
+        beyond the limit of their cell, too.
+        """
+        if part.has_cell is None:
+            own = np.arange(self.node_count())
+        else:
+            nodes = self._nodes[part.has_cell[self.quadrature.by_points.domain.element_indices]]
+            own = np.unique(nodes[nodes != NULL_NODE_INDEX])
+        return [own, *[np.empty(0, dtype=np.int64)] * 3]
 
     def space_record(self, values: Values, points: Any, is_sides: bool) -> Any:
         """What kernels need to make test and trial fields of values of a kind."""
