@@ -120,6 +120,20 @@ def test_fill_and_zero(device, key):
     np.testing.assert_array_equal(u.numpy(), judge)
 
 
+def test_integers_of_other_libraries():
+    class Choice:
+        """As pybind11 makes enumerations."""
+
+        def __index__(self):
+            return 4
+
+    a = wp.zeros(2, dtype=int)
+    a.fill_(Choice())
+    assert a.list() == [4, 4]
+    with pytest.raises(TypeError):
+        a.fill_(np.ones(1, dtype=int))
+
+
 def test_large_fills_and_copies_by_many_threads():
     n = 1_000_003
     a = wp.full(n, wp.vec3(1, 2, 3))

@@ -370,3 +370,32 @@ def test_a_launch_without_threads_looks_at_no_argument(zero):
     wp.config.dialect = "python"
     with pytest.raises(TypeError, match="argument `x`"):
         wp.launch(k, 0, given)
+
+
+def test_shapes_have_room_for_all_dimensions(monkeypatch):
+    """As in warp-lang 1.19, where the shape of an array of two dimensions is (3, 5, 0, 0)."""
+    for dialect, error in (("warp-lang", None), ("python", "out of range for a tuple of 2")):
+        monkeypatch.setattr(wp.config, "dialect", dialect)
+
+        @wp.kernel(module="unique")
+        def shape(x: wp.array2d(dtype=float), out: wp.array(dtype=int)):
+            out[0] = x.shape[0]
+            out[1] = x.shape[1]
+            out[2] = x.shape[2]
+            out[3] = x.shape[3]
+
+        out = wp.full(4, 7, dtype=int)
+        if error is None:
+            wp.launch(shape, 1, [wp.zeros((3, 5), dtype=float), out])
+            assert out.list() == [3, 5, 0, 0]
+        else:
+            with pytest.raises(wp.CompileError, match=error):
+                wp.launch(shape, 1, [wp.zeros((3, 5), dtype=float), out])
+
+
+def test_options_of_a_kernel_tell_whether_it_has_a_gradient():
+    @wp.kernel(module="unique", enable_backward=False)
+    def k(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    assert k.options["enable_backward"] is False

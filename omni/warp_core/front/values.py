@@ -82,6 +82,12 @@ class TupleValue:
         return sum(i.size if isinstance(i, TupleValue) else 1 for i in self.items)
 
 
+class ArrayShape(TupleValue):
+    """The numbers of elements of an array in each dimension."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class PassedItem:
     """A run-time item of a tuple that a function is called with. `parameter` brings its value."""

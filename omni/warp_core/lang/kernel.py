@@ -167,7 +167,7 @@ class Kernel(Definition):
         self.parent: Kernel | None = None
         self.options = kernel_options.checked(dict(options or {}))
         self.lanes: int | None = self.options.pop("lanes", None)
-        self.enable_backward: bool | None = self.options.pop("enable_backward", None)
+        self.enable_backward: bool | None = self.options.get("enable_backward")
         self._join(module)
         if module == "unique":
             self.module.options.chosen.update(self.options.pop("module_options", None) or {})

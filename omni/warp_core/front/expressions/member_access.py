@@ -16,7 +16,22 @@ from ...ir.nodes import Value
 from ...lang.array_structs.array_struct_types import fabric_parts
 from ...lang.errors import nearest
 from ...lang.generics import spell
-from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Tile, Transform, Type, Vec
+from ...lang.types import (
+    I32,
+    I64,
+    MAX_NDIM,
+    Array,
+    FixedArray,
+    Mat,
+    Packed,
+    Quat,
+    Scalar,
+    Struct,
+    Tile,
+    Transform,
+    Type,
+    Vec,
+)
 from ...lang.values.struct_operators import read_only
 from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
@@ -25,6 +40,7 @@ from ..names import captured, member
 from ..tiles.tile_regions import is_tile
 from ..tiles.tile_views import named, subscript, whole
 from ..values import (
+    ArrayShape,
     ElementRef,
     EnumMember,
     Front,
@@ -121,6 +137,8 @@ def _tuple_item(cx: Context, base: TupleValue, node: ast.Subscript) -> Front:
     if isinstance(x, Value) and not x.is_const:
         raise cx.error("index", "a tuple is indexed by a number known when the kernel compiles", node.slice)
     i = cx.constant(x, node.slice, "the index of a tuple")
+    if isinstance(base, ArrayShape) and i in range(len(base.items), MAX_NDIM) and cx.session.follows_warp_lang:
+        return UntypedLiteral(0)  # a shape has room for all dimensions there
     if not isinstance(i, int) or not -len(base.items) <= i < len(base.items):
         raise cx.error("index", f"index {i} is out of range for a tuple of {len(base.items)}", node.slice)
     return base.items[i]
@@ -165,7 +183,7 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     t = array_type(array.type)
     assert t is not None
     if node.attr == "shape":
-        return TupleValue(shape_of(cx, array, node))
+        return ArrayShape(shape_of(cx, array, node))
     if node.attr == "size":
         return size_of(cx, array, node)
     if node.attr == "ndim":

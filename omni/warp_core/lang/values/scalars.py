@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from contextvars import ContextVar
+from operator import index
 from typing import Any, ClassVar
 
 from ... import _native
@@ -53,7 +54,9 @@ def component(t: Scalar, value: Number) -> Any:
 
 
 def plain_number(value: Any) -> Number | None:
-    """The Python number inside a typed scalar, a Python or a NumPy number; None for anything else."""
+    """The Python number inside a typed scalar, a Python or a NumPy number, or an integer of another library, such as an
+    enumeration made by pybind11; None for anything else.
+    """
     if isinstance(value, ScalarValue):
         return value.value
     if isinstance(value, (int, float)):
@@ -61,7 +64,8 @@ def plain_number(value: Any) -> Number | None:
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         item = value.item()
         return item if isinstance(item, (int, float)) else None
-    return None
+    is_integer = hasattr(type(value), "__index__") and not hasattr(value, "shape")  # which arrays have, of any size
+    return index(value) if is_integer else None
 
 
 def scalar_type_of(value: Any) -> Scalar | None:
