@@ -27,7 +27,19 @@ from weakref import WeakKeyDictionary
 
 from . import config
 from .codegen.target import GpuOptions, Target
-from .ir.launch_facts import Accumulation, Counts, Dependences, Effects, Need, Offset, Stores, TangentFacts, Utf8
+from .ir.launch_facts import (
+    Accumulation,
+    AdjointFacts,
+    ArrayLookups,
+    Counts,
+    Dependences,
+    Effects,
+    Need,
+    Offset,
+    Stores,
+    TangentFacts,
+    Utf8,
+)
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
 from .lang.deep_recursion import with_large_stack
@@ -448,28 +460,31 @@ def facts_key(kernel: Kernel, kind: str) -> str:
     return blake2b(repr((content, options)).encode(), digest_size=20).hexdigest()
 
 
-def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
-    """Return `reads` and `replays` of the artifact that compiling an adjoint would give. The third result has the types
-    of the arrays in which the kernel must keep values for it (`Augmented`), or nothing. Raises as `compile`.
-    """
+def adjoint_facts_key(key: str) -> str:
+    """Hash of everything that facts about the adjoint of a request depend on. `key` is that of the request."""
+    return blake2b(f"{AdjointFacts.__name__} {key}".encode(), digest_size=20).hexdigest()
 
-    def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
+
+def adjoint_facts(request: CompileRequest) -> AdjointFacts:
+    """Return the facts about an adjoint that a tape needs before it runs. Raises as `compile`."""
+
+    def find() -> AdjointFacts:
         known, kind = _built.setdefault(request.kernel, {}), _kind(request)
         if kind in known:
             found = known[kind].adjoint
-            return found.reads, found.replays, ()
+            return AdjointFacts(found.reads, found.replays)
         fn = _lowered_for(request._replace(debug=False))
         try:
             found = _adjoint(request, fn)
             known[kind] = _Built(fn, found)
-            return found.reads, found.replays, ()
+            return AdjointFacts(found.reads, found.replays)
         except NotReplayable as why:
             notes = _stage("autodiff.vjp.atomic_results")
             is_augmented = any(isinstance(t, Augmented) for t in request.transform)
             count = 0 if is_augmented else notes.count_atomic_results(fn)
             if not count:
                 raise _refusal(f"the gradient of {request.subject}", why, fn) from None
-            return (), False, (notes.NOTES,) * count
+            return AdjointFacts((), False, (notes.NOTES,) * count)
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {request.subject}", why, fn) from None
 
@@ -511,12 +526,10 @@ def effects(kernel: Kernel) -> Effects:
     return with_large_stack(find, kernel.subject)
 
 
-def array_lookups(kernel: Kernel) -> Any:
-    """Return how a kernel finds arrays of structures: `ArrayLookups` of autodiff/analysis/structure_arrays.py. Raises
-    as `compile`.
-    """
+def array_lookups(kernel: Kernel) -> ArrayLookups:
+    """Return how a kernel finds arrays of structures. Raises as `compile`."""
 
-    def find() -> Any:
+    def find() -> ArrayLookups:
         _stage("front.gradients.library_rules")  # has the array forms
         return _stage("autodiff.analysis.structure_arrays").array_lookups(_lowered(kernel.primal, kernel.transform))
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from omni.warp_core import config
-from omni.warp_core.ir.launch_facts import Dependences, Effects
+from omni.warp_core.ir.launch_facts import AdjointFacts, Dependences, Effects
 from omni.warp_core.launches import kernel_cache
 
 pytestmark = pytest.mark.cpu
@@ -53,7 +53,7 @@ def start(path, environment):
 
 def is_sound(key):
     """True if an entry reads back as a kernel, or as facts about one."""
-    kinds = (Effects, Dependences)
+    kinds = (Effects, Dependences, AdjointFacts)
     return kernel_cache.load(key) is not None or any(kernel_cache.load_facts(key, kind) for kind in kinds)
 
 

@@ -8,7 +8,17 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import config
-from omni.warp_core.ir.launch_facts import Access, ArrayAccess, Dependences, Effects, TangentFacts
+from omni.warp_core.ir.launch_facts import (
+    Access,
+    AdjointFacts,
+    ArrayAccess,
+    ArrayLookups,
+    Dependences,
+    Effects,
+    TangentFacts,
+)
+from omni.warp_core.lang.kernel_transforms import Lookup
+from omni.warp_core.lang.types import F32, U64, Array, Vec
 from omni.warp_core.launches import artifact as codec
 from omni.warp_core.launches import kernel_facts
 
@@ -19,6 +29,9 @@ FACTS = [
     Dependences(((), (0, 1))),
     Dependences(None),
     TangentFacts((True, False), (False, True), True),
+    AdjointFacts((0, 1, 2), True),
+    AdjointFacts((), False, (Array(U64, 1), F32)),
+    ArrayLookups((Lookup(2, (("points", Array(Vec(3, F32), 1)), ("values", Array(F32, 2))), True),), ("points",)),
 ]
 PROGRAM = """
 import sys
@@ -69,6 +82,32 @@ def test_a_process_with_a_full_cache_does_not_lower_what_it_records(tmp_path):
     program.write_text(PROGRAM.replace("JVP", "False"))
     found = [subprocess.check_output([sys.executable, program], env=environment, text=True) for _ in range(2)]
     assert found == ["[2.0, 2.0, 2.0, 2.0] True True\n", "[2.0, 2.0, 2.0, 2.0] False False\n"]
+
+
+SEARCH = """
+import sys
+import omni.warp_core as wp
+
+@wp.kernel
+def squared(id: wp.uint64, x: wp.array[wp.vec3], y: wp.array[float]):
+    i = wp.tid()
+    found = wp.mesh_query_point(id, x[i], 10.0)
+    y[i] = wp.length_sq(wp.mesh_eval_position(id, found.face, found.u, found.v) - x[i])
+
+mesh = wp.Mesh(wp.array([(0, 0, 0), (4, 0, 0), (0, 4, 0)], dtype=wp.vec3), wp.array([0, 1, 2], dtype=int))
+x = wp.array([(1.0, 1.0, 3.0)], dtype=wp.vec3, requires_grad=True)
+y = wp.zeros(1, dtype=float, requires_grad=True)
+with wp.Tape():
+    wp.launch(squared, 1, [mesh.id, x], [y])
+print(y.list(), "omni.warp_core.front.lower" in sys.modules, "omni.warp_core.autodiff.vjp.adjoint" in sys.modules)
+"""
+
+
+def test_a_process_with_a_full_cache_does_not_look_for_adjoints_that_never_run(tmp_path):
+    program, environment = tmp_path / "program.py", {**os.environ, "OMNI_WARP_CACHE_DIR": str(tmp_path / "cache")}
+    program.write_text(SEARCH)
+    found = [subprocess.check_output([sys.executable, program], env=environment, text=True) for _ in range(2)]
+    assert found == ["[9.0] True True\n", "[9.0] False False\n"]
 
 
 def chosen(first: bool):

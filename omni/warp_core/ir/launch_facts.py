@@ -8,6 +8,9 @@ the declared types. The native `Plan` reads the facts about additions by these n
 # No annotations as strings here: each would be compiled when a process loads its first kernel.
 from typing import Annotated, NamedTuple
 
+from ..lang.kernel_transforms import Lookup
+from ..lang.types import Type
+
 Offset = Annotated[int, "may be negative"]
 Utf8 = Annotated[str, "can be encoded in UTF-8, for native code"]
 
@@ -158,6 +161,25 @@ class Dependences(NamedTuple):
     """
 
     of: tuple[tuple[int, ...], ...] | None
+
+
+class ArrayLookups(NamedTuple):
+    """How a kernel finds arrays of structures: by ids that are parameters, and the attributes found `elsewhere`."""
+
+    lookups: tuple[Lookup, ...]
+    elsewhere: tuple[str, ...]
+
+
+class AdjointFacts(NamedTuple):
+    """Facts about an adjoint that a tape needs when it records a launch.
+
+    `reads` and `replays` are those of its artifact. `notes` has the types of the arrays in which the kernel must keep
+    values for it (`Augmented`), or nothing.
+    """
+
+    reads: tuple[int, ...]
+    replays: bool
+    notes: tuple[Type, ...] = ()
 
 
 class TangentFacts(NamedTuple):

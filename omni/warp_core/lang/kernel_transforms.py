@@ -4,8 +4,7 @@
 transform to the IR of the kernel that it is derived from.
 """
 
-from __future__ import annotations
-
+# No annotations as strings here: the reader of facts would compile them in every process.
 from collections.abc import Sequence
 from inspect import Parameter
 from typing import NamedTuple

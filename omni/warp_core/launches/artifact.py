@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 from ..compiler import Artifact
 from ..ir.launch_facts import Offset, Utf8
 from ..lang.blake2 import blake2b
+from ..lang.types import Array, Type, parse_type
 
 _Facts = TypeVar("_Facts", bound=NamedTuple)
 _Read = TypeVar("_Read")
@@ -61,11 +62,18 @@ def facts_from_bytes(data: bytes, key: str, kind: type[_Facts]) -> _Facts:
 
 
 def _image(facts: Any, code: bytes, key: str) -> bytes:
-    meta = json.dumps(facts, separators=(",", ":")).encode()
+    meta = json.dumps(facts, separators=(",", ":"), default=_key).encode()
     if len(meta) > _MAX_FACTS or len(meta) + len(code) > MAX_BYTES - _HEADER.size:
         raise TooLarge(f"{len(meta)} bytes of facts and {len(code)} of code")
     content = _LENGTHS.pack(len(meta), len(code)) + meta + code
     return MAGIC + struct.pack("<I", FORMAT) + _checksum(key, content) + content
+
+
+def _key(value: Any) -> str:
+    """Return the text by which facts name a type."""
+    if isinstance(value, Type):
+        return value.key
+    raise TypeError(f"{type(value).__name__} in facts")
 
 
 def _parse(data: bytes, key: str, read: Callable[[Any, bytes], _Read]) -> _Read:
@@ -120,6 +128,16 @@ def _utf8(value: Any) -> str:
     return value
 
 
+def _type(kind: type[Type]) -> Reader:
+    def read(value: Any) -> Type:
+        found = parse_type(_text(value))
+        if not isinstance(found, kind):
+            raise ValueError(f"{value} for {kind.__name__}")
+        return found
+
+    return read
+
+
 def _each(read: Reader) -> Reader:
     return lambda value: tuple(map(read, _list(value)))
 
@@ -148,6 +166,8 @@ _SIMPLE: dict[Any, Reader] = {
     str: _text,
     Utf8: _utf8,
     int: _within(0, 1 << 31),
+    Type: _type(Type),
+    Array: _type(Array),
     Offset: _within(-(1 << 31), 1 << 31),
 }
 

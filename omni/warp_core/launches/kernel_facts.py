@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from .. import compiler
-from ..ir.launch_facts import Dependences, Effects, TangentFacts
+from ..compiler import CompileRequest
+from ..ir.launch_facts import AdjointFacts, ArrayLookups, Dependences, Effects, TangentFacts
 from ..lang.kernel import Kernel, on_redefinition
 from . import kernel_cache
 
@@ -36,13 +37,27 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     return _facts(kernel, TangentFacts, compiler.tangent_facts)
 
 
+def array_lookups(kernel: Kernel) -> ArrayLookups:
+    """Return how a kernel finds arrays of structures. Raises as `compile`."""
+    return _facts(kernel, ArrayLookups, compiler.array_lookups)
+
+
+def adjoint_facts(request: CompileRequest, key: str) -> AdjointFacts:
+    """Return the facts about an adjoint that a tape needs. `key` is that of the request. Raises as `compile`."""
+    return _kept(compiler.adjoint_facts_key(key), request.kernel, AdjointFacts, lambda: compiler.adjoint_facts(request))
+
+
 def _facts(kernel: Kernel, kind: type[_Facts], find: Callable[[Kernel], _Facts]) -> _Facts:
     known = _known.setdefault(kernel, {})
     if kind not in known:
-        key = compiler.facts_key(kernel, kind.__name__)
-        found = kernel_cache.load_facts(key, kind)
-        if found is None:
-            found = find(kernel)
-            kernel_cache.store_facts(key, kernel.name, found)
-        known[kind] = found
+        known[kind] = _kept(compiler.facts_key(kernel, kind.__name__), kernel, kind, lambda: find(kernel))
     return known[kind]
+
+
+def _kept(key: str, kernel: Kernel, kind: type[_Facts], find: Callable[[], _Facts]) -> _Facts:
+    """Return the facts that the cache keeps under `key`; if it has none, find and store them."""
+    found = kernel_cache.load_facts(key, kind)
+    if found is None:
+        found = find()
+        kernel_cache.store_facts(key, kernel.name, found)
+    return found

@@ -343,6 +343,11 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
 def cached(kernel: Kernel, options: Options) -> LoadedKernel | None:
     """The code of `kernel` if it need not be compiled."""
     wanted = request(kernel, options, 0)
+    return cached_for(wanted, wanted.key())
+
+
+def cached_for(request: CompileRequest, key: str) -> LoadedKernel | None:
+    """The code of a request whose key is `key`, if it need not be compiled."""
     with lock:
         return _known(wanted, wanted.key())
 

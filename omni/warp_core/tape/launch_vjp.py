@@ -21,11 +21,11 @@ from ..arrays.array import array
 from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
 from ..autodiff.vjp.read_time import AFTER, BEFORE
-from ..compiler import adjoint_facts
 from ..devices.device import CPU, Device
 from ..dispatch import capture
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch
+from ..ir.launch_facts import AdjointFacts
 from ..lang.array_structs.array_struct_types import indexed_array
 from ..lang.array_structs.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
@@ -34,7 +34,7 @@ from ..lang.types import Array, Struct, Type
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting
-from ..launches.kernel_facts import effects
+from ..launches.kernel_facts import adjoint_facts, effects
 from . import mutation_check, partial_gradients, structures
 from .detached import BrokenChain, DependenceTracker
 from .saved import CowSpan, SavedArrays, moves
@@ -42,7 +42,7 @@ from .structures import NO_STRUCTURES, SavedStructures
 
 
 class AdjointInfo(NamedTuple):
-    """The result of `compiler.adjoint_facts`, and the key of the adjoint's code."""
+    """Facts about an adjoint (`AdjointFacts`), and the key of its code."""
 
     reads: tuple[int, ...]
     replays: bool
@@ -520,9 +520,13 @@ def facts(kernel: Kernel, options: plans.Options) -> AdjointInfo:
     if options not in known:
         with plans.with_captured_constants(kernel, options._replace(adjoint="", exact=False)):
             request = plans.request(kernel, options, 0)
-            ready = plans.cached(kernel, options)
-            found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
-            known[options] = AdjointInfo(*found, request.key(), [bool(read) for read in found[0]], _epoch)
+            key = request.key()
+            ready = plans.cached_for(request, key)
+            if ready is None:
+                found = adjoint_facts(request, key)
+            else:
+                found = AdjointFacts(ready.artifact.reads, ready.artifact.replays)
+            known[options] = AdjointInfo(*found, key, [bool(read) for read in found.reads], _epoch)
     return known[options]
 
 

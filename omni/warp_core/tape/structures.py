@@ -18,15 +18,15 @@ from weakref import WeakKeyDictionary
 from .. import _native
 from ..arrays import elements, keepalive, layouts
 from ..arrays.array import array
-from ..compiler import array_lookups
 from ..devices.device import Device
 from ..dispatch import capture, observers
 from ..dispatch.call_site import CallSite
 from ..eager.addressed_memory import find
-from ..lang.kernel import Kernel, on_redefinition
+from ..ir.launch_facts import ArrayLookups
+from ..lang.kernel import Kernel
 from ..lang.kernel_transforms import Lookup, StructureArrays
 from ..lang.values.scalars import uint64
-from ..launches.kernel_facts import effects
+from ..launches.kernel_facts import array_lookups, effects
 from .saved import SavedArrays, SavedPool
 
 
@@ -265,7 +265,7 @@ def _arrays_of(structure: Any, lookup: Lookup) -> list[array | None]:
 def _refuse_active(
     kernel: Kernel,
     live: Sequence[tuple[Any, _Entry]],
-    elsewhere: frozenset[str],
+    elsewhere: Sequence[str],
     is_active: Callable[[array], bool],
 ) -> None:
     for s, entry in live:
@@ -281,17 +281,9 @@ def _refuse_active(
                 )
 
 
-_known_arrays: WeakKeyDictionary[Kernel, tuple[tuple[Lookup, ...], frozenset[str]]] = WeakKeyDictionary()
-on_redefinition.append(_known_arrays.clear)
-
-
-def _array_lookups(kernel: Kernel) -> tuple[tuple[Lookup, ...], frozenset[str]]:
-    """How a kernel looks up arrays with derivatives: by ids that are parameters, and by others."""
-    if effects(kernel).ids == ():
-        return (), frozenset()
-    if kernel not in _known_arrays:
-        _known_arrays[kernel] = array_lookups(kernel)
-    return _known_arrays[kernel]
+def _array_lookups(kernel: Kernel) -> ArrayLookups:
+    """How a kernel looks up arrays with derivatives."""
+    return ArrayLookups((), ()) if effects(kernel).ids == () else array_lookups(kernel)
 
 
 def _lookups(kernel: Kernel) -> tuple[bool, tuple[int, ...] | None]:

@@ -9,9 +9,8 @@ array, leads to arrays that are taken for constants.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...ir.clone import Rewriter
+from ...ir.launch_facts import ArrayLookups
 from ...ir.nodes import Function, Operation, Value
 from ...lang.kernel_transforms import Lookup
 from ...lang.registry import ARRAY_FORMS
@@ -24,13 +23,6 @@ _WHOLE = {"_mesh_points": 0, "_mesh_velocities": 1}  # which of the two arrays e
 MESH_READS = {"_mesh_point": 0, "_mesh_velocity": 1, **_WHOLE}  # and reads
 _VECTORS = Array(Vec(3, F32), 1)
 _MESH_ARRAYS = (("points", _VECTORS), ("velocities", _VECTORS))
-
-
-class ArrayLookups(NamedTuple):
-    """How a kernel finds arrays of structures: by ids that are parameters, and the attributes found `elsewhere`."""
-
-    lookups: tuple[Lookup, ...]
-    elsewhere: frozenset[str]
 
 
 def array_lookups(function: Function) -> ArrayLookups:
@@ -47,7 +39,7 @@ def array_lookups(function: Function) -> ArrayLookups:
             needs[number, arrays] = needs.get((number, arrays), False) or _needs_arrays(op)
         elsewhere |= _names(arrays) if number is None else set()
         elsewhere |= uses(op.attr) if is_custom(op.attr) else set()
-    return ArrayLookups(tuple(Lookup(*key, needed) for key, needed in needs.items()), frozenset(elsewhere))
+    return ArrayLookups(tuple(Lookup(*key, needed) for key, needed in needs.items()), tuple(sorted(elsewhere)))
 
 
 def with_arrays(function: Function, lookups: tuple[Lookup, ...], given: DerivativeRules) -> Function:
