@@ -458,8 +458,8 @@ class ParamSpec:
     """A kernel parameter.
 
     `writable`: the kernel may write to memory that it shows, so arrays that are read-only are refused. `arrays`
-    (structs): (byte offset, dimensions, element size) of each array inside. `nested`: elements of its arrays hold
-    arrays.
+    (structs): (byte offset, dimensions, element size, whether the kernel may write to it) of each array inside.
+    `nested`: elements of its arrays hold arrays.
     """
 
     def __init__(
@@ -467,7 +467,7 @@ class ParamSpec:
         name: str,
         type: Type,
         writable: bool = True,
-        arrays: Sequence[tuple[int, int, int]] = (),
+        arrays: Sequence[tuple[int, int, int, bool]] = (),
         nested: bool = False,
     ) -> None: ...
     @property
@@ -570,8 +570,8 @@ class Plan:
         """(name, offset, size) of each parameter in the argument block."""
 
     @property
-    def written(self) -> tuple[bool, ...]:
-        """Of each parameter, whether the kernel may write to memory that it shows."""
+    def written(self) -> tuple[tuple[int, ...], ...]:
+        """Of each parameter, the byte offsets in it of the arrays to which the kernel may write."""
 
     on_missing: Callable[[int], object] | None
     on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None

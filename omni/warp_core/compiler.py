@@ -98,12 +98,12 @@ class Grid(NamedTuple):
 
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
-    the parameters through which it may write. `arity` is the number of its launch indices, `sites` where debug code may
-    stop, `accumulation` how it adds to arrays. `warnings` are those about the kernel (`front.notices`), `milliseconds`
-    the time of each stage of compiling. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was asked
-    for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
-    blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
-    do without; debug code tells by itself, and adjoints run after their kernels. `counts`
+    the byte offsets in each of the arrays through which it may write. `arity` is the number of its launch indices,
+    `sites` where debug code may stop, `accumulation` how it adds to arrays. `warnings` are those about the kernel
+    (`front.notices`), `milliseconds` the time of each stage of compiling. For a GPU `code` is PTX, `machine_code` what
+    ptxas made of it if that was asked for, and `grid` says how to launch. `block_dim` is how many threads a block has,
+    0 unless the kernel works in blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are
+    the arrays that no thread can do without; debug code tells by itself, and adjoints run after their kernels. `counts`
     says what the kernel counts with 32-bit integers. `serial`: on a CPU, threads must run one after the other.
     `stores`: the structures that it writes to by their id. `covered` are the arrays of which a launch over their shape
     neither reads nor leaves what was there.
@@ -112,7 +112,7 @@ class Artifact(NamedTuple):
     kernel: str
     symbol: Utf8
     params: tuple[str, ...]
-    written: tuple[bool, ...]
+    written: tuple[tuple[int, ...], ...]
     arity: int
     lanes: int
     code: bytes
@@ -308,7 +308,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     )
     made["ir"] = fn = pipeline.run(fn, passes, primal)
     _tell_races(request, fn)
-    written = _stage("ir.analysis.effects").written_params(fn)
+    written = _stage("ir.analysis.effects").written_offsets(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
     covered = () if primal else _stage("ir.analysis.effects").covered_arrays(fn)
     counts = _stage("passes.counts").counts(fn)

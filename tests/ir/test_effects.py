@@ -5,7 +5,7 @@ from __future__ import annotations
 import omni.warp_core as wp
 from omni.warp_core import compiler
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir.analysis.effects import Access, covered_arrays, needed_arrays, written_params
+from omni.warp_core.ir.analysis.effects import Access, covered_arrays, needed_arrays, written_arrays, written_params
 
 
 @wp.kernel
@@ -51,6 +51,49 @@ def test_members_of_structs_are_told_apart():
         (1, "b"): reads,
     }
     assert {need.name for need in needed_arrays(kernel)} == {"p.a", "p.b", "q.b"}
+
+
+@wp.struct
+class Sides:
+    left: Pair
+    right: Pair
+    count: wp.array(dtype=int)
+
+
+@wp.func
+def put(p: Pair, i: int):
+    p.b[i] = p.a[i]
+
+
+@wp.func
+def put_right(s: Sides, i: int):
+    put(s.right, i)
+    made = Pair()
+    made.b = s.left.a
+    put(made, i)
+
+
+@wp.kernel
+def of_inner_members(s: Sides, other: Sides, plain: wp.array(dtype=float)):
+    put_right(s, wp.tid())
+
+
+def test_functions_write_the_members_that_they_are_given():
+    written = written_arrays(lower_kernel(of_inner_members))
+    assert written == (frozenset({(0, 0), (1, 1)}), frozenset(), frozenset())
+
+
+@wp.kernel
+def of_a_choice(s: Sides, other: Sides, plain: wp.array(dtype=float), counts: wp.array(dtype=int)):
+    target = s.left.a
+    for _ in range(s.count[0]):
+        target = s.right.b
+    target[0] = 1.0
+
+
+def test_a_choice_of_members_is_any_of_their_element_type():
+    floats = frozenset((side, member) for side in (0, 1) for member in (0, 1))
+    assert written_arrays(lower_kernel(of_a_choice)) == (floats, floats, frozenset({()}), frozenset())
 
 
 @wp.kernel

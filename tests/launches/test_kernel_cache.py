@@ -29,7 +29,7 @@ def make(code: bytes = b"\x7fELF object", **changes) -> Artifact:
         "kernel": "scale",
         "symbol": "kernel",
         "params": ("array1<f32>", "f32"),
-        "written": (True, False),
+        "written": ((0,), ()),
         "arity": 2,
         "lanes": 16,
         "sites": (Site("bounds", "index out of range", "/tmp/a.py", 12, 4, ("i32", "i32")),),

@@ -308,6 +308,44 @@ def test_matrices_and_structs():
             wp.launch(cross, 2, inputs=[pair, out])
 
 
+@wp.struct
+class Step:
+    x: F
+    scale: F
+    y: F
+
+
+@wp.func
+def scaled(step: Step, i: int):
+    step.y[i] = step.scale[i] * step.x[i]
+
+
+@wp.kernel
+def scaled_in_struct(step: Step):
+    scaled(step, wp.tid())
+
+
+def test_launches_write_the_members_that_the_kernel_writes():
+    step, loss, other = Step(), active([0.0]), active([0.0, 0.0])
+    step.x, step.scale, step.y = active([1.0, 2.0]), active([3.0, 4.0]), active([0.0, 0.0])
+    with wp.Tape() as tape:
+        wp.launch(product, 2, inputs=[step.x, step.scale, other])
+        wp.launch(scaled_in_struct, 2, inputs=[step], record_tape=False)
+        wp.launch(total, 2, inputs=[other, loss])  # reads nothing that the launch before has written
+        wp.launch(product, 2, inputs=[step.x, step.scale, other])
+        with pytest.raises(RuntimeError, match=OVERWRITTEN):
+            wp.launch(scaled_in_struct, 2, inputs=[_swapped(step)], record_tape=False)
+            wp.launch(product, 2, inputs=[step.x, step.scale, other])
+    assert step.y.list() == [3.0, 8.0]
+    del tape
+
+
+def _swapped(step: Step) -> Step:
+    made = Step()
+    made.x, made.scale, made.y = step.y, step.scale, step.x
+    return made
+
+
 def test_checkpointed_steps():
     x, y = active([1.0, 2.0]), active([3.0, 4.0])
 

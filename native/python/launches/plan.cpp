@@ -53,7 +53,7 @@ bool ArrayField::inner_contiguous(const std::byte* block) const {
 }
 
 ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
-                     const std::vector<std::array<int64_t, 3>>& arrays_, bool nested_)
+                     const std::vector<std::array<int64_t, 4>>& arrays_, bool nested_)
     : name(std::move(name_)), type(std::move(type_)), writable(writable_), nested(nested_) {
     size = nb::cast<uint32_t>(attribute(type, "size"));
     align = nb::cast<uint32_t>(attribute(type, "align"));
@@ -68,10 +68,10 @@ ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
     } else {
         kind = dtype->scalar.kind == Kind::None ? ArgKind::Struct : dtype->rank ? ArgKind::Packed : ArgKind::Scalar;
     }
-    for (auto [at, dims, itemsize] : arrays_) {
+    for (auto [at, dims, itemsize, writes] : arrays_) {
         if (kind != ArgKind::Struct || at < 0 || at + sizeof(wc_array) > size || dims < 1 || dims > kMaxNdim)
             throw nb::value_error("no such array in the struct");
-        arrays.push_back({static_cast<uint32_t>(at), static_cast<int>(dims), itemsize});
+        arrays.push_back({static_cast<uint32_t>(at), static_cast<int>(dims), itemsize, writes != 0});
     }
 }
 
@@ -233,7 +233,7 @@ wc_kernel Plan::entry(int variant) {
 }
 
 void Plan::move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const {
-    each_array(block, [&](const ParamSpec& p, std::byte* at, int ndim, int64_t itemsize) {
+    each_array(block, [&](const ParamSpec& p, std::byte* at, int ndim, int64_t itemsize, bool) {
         auto index = static_cast<size_t>(&p - params.data());
         if (index >= reads.size() || !reads[index]) return;
         wc_array array;
@@ -276,10 +276,10 @@ void Plan::announce_writes(const std::byte* block) const {
         std::memcpy(&id, block + offset, sizeof id);
         before_write_to_structure(id);
     }
-    each_array(block, [](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
+    each_array(block, [](const ParamSpec&, const std::byte* at, int ndim, int64_t itemsize, bool writable) {
         wc_array array;
         std::memcpy(&array, at, sizeof array);
-        if (p.writable) before_write(range_of(array, array.data, ndim, itemsize));
+        if (writable) before_write(range_of(array, array.data, ndim, itemsize));
         before_write(range_of(array, array.grad, ndim, itemsize));
     });
 }
@@ -302,7 +302,13 @@ bool promised(nb::handle values) {
 
 nb::tuple written(const Plan& plan) {
     nb::list out;
-    for (const ParamSpec& p : plan.params) out.append(p.writable);
+    for (const ParamSpec& p : plan.params) {
+        nb::list offsets;
+        if (p.kind == ArgKind::Array && p.writable) offsets.append(0);
+        for (const ArrayField& a : p.arrays)
+            if (a.writable) offsets.append(a.offset);
+        out.append(nb::tuple(offsets));
+    }
     return nb::tuple(out);
 }
 
@@ -336,9 +342,9 @@ PyType_Slot slots[] = {
 
 void bind_plans(nb::module_& m) {
     nb::class_<ParamSpec>(m, "ParamSpec")
-        .def(nb::init<std::string, nb::object, bool, const std::vector<std::array<int64_t, 3>>&, bool>(),
+        .def(nb::init<std::string, nb::object, bool, const std::vector<std::array<int64_t, 4>>&, bool>(),
              nb::arg("name"), nb::arg("type"), nb::arg("writable") = true,
-             nb::arg("arrays") = std::vector<std::array<int64_t, 3>>(), nb::arg("nested") = false)
+             nb::arg("arrays") = std::vector<std::array<int64_t, 4>>(), nb::arg("nested") = false)
         .def_ro("name", &ParamSpec::name)
         .def_ro("type", &ParamSpec::type)
         .def_ro("writable", &ParamSpec::writable);

@@ -25,14 +25,15 @@ struct ArrayField {
     uint32_t offset;
     int ndim;
     int64_t itemsize;
+    bool writable;  // the kernel may write to it
 
     bool inner_contiguous(const std::byte* block) const;
 };
 
-// One kernel parameter, described by a Type of lang/types.py. `arrays` gives (byte offset, dimensions, element size) of
-// the arrays inside a struct.
+// One kernel parameter, described by a Type of lang/types.py. `arrays` gives (byte offset, dimensions, element size,
+// whether the kernel may write to it) of the arrays inside a struct.
 struct ParamSpec {
-    ParamSpec(std::string name, nb::object type, bool writable, const std::vector<std::array<int64_t, 3>>& arrays,
+    ParamSpec(std::string name, nb::object type, bool writable, const std::vector<std::array<int64_t, 4>>& arrays,
               bool nested);
 
     std::string name;
@@ -184,12 +185,13 @@ class Plan {
     nb::object owners[kVariants];
 
   private:
-    // Calls f(parameter, where in the block, dimensions, element size) for each array among the arguments.
+    // Calls f(parameter, where in the block, dimensions, element size, whether the kernel may write to it) for each array
+    // among the arguments.
     template <class Byte, class F>
     void each_array(Byte* block, F&& f) const {
         for (const ParamSpec& p : params) {
-            if (p.kind == ArgKind::Array) f(p, block + p.offset, p.ndim, p.dtype->itemsize);
-            for (const ArrayField& a : p.arrays) f(p, block + p.offset + a.offset, a.ndim, a.itemsize);
+            if (p.kind == ArgKind::Array) f(p, block + p.offset, p.ndim, p.dtype->itemsize, p.writable);
+            for (const ArrayField& a : p.arrays) f(p, block + p.offset + a.offset, a.ndim, a.itemsize, a.writable);
         }
     }
 
@@ -226,7 +228,7 @@ class Plan {
     void report(const wc_context& context, const Grid& grid);
     void explain(const wc_context& context, const std::byte* block, const Grid& grid);
     nb::tuple dims_of(const Grid& grid) const;
-    nb::list places(const std::byte* block, bool writable) const;
+    nb::list places(const std::byte* block, bool written) const;
     void move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;

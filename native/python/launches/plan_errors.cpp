@@ -35,13 +35,13 @@ nb::tuple Plan::dims_of(const Grid& g) const {
 }
 
 // The arrays among the arguments, or those that the kernel may write: names, and the addresses that elements take.
-nb::list Plan::places(const std::byte* block, bool writable) const {
+nb::list Plan::places(const std::byte* block, bool written) const {
     nb::list out;
-    each_array(block, [&](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
+    each_array(block, [&](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize, bool writable) {
         wc_array a;
         std::memcpy(&a, at, sizeof a);
         Range data = range_of(a, a.data, ndim, itemsize), grad = range_of(a, a.grad, ndim, itemsize);
-        if (p.writable || !writable)
+        if (writable || !written)
             out.append(nb::make_tuple(p.name, reinterpret_cast<uintptr_t>(a.data), data.low, data.high));
         if (a.grad)
             out.append(nb::make_tuple(p.name + ".grad", reinterpret_cast<uintptr_t>(a.grad), grad.low, grad.high));

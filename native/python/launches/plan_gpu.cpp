@@ -26,10 +26,10 @@ int Plan::gpu_variant(const std::byte* block, bool strided) const {
     int plain = strided ? kStrided : kInner;
     if (!promised) return plain;
     AliasGuard promises;
-    each_array(block, [&](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
+    each_array(block, [&](const ParamSpec&, const std::byte* at, int ndim, int64_t itemsize, bool writable) {
         wc_array array;
         std::memcpy(&array, at, sizeof array);
-        promises.add(array, ndim, itemsize, p.writable);
+        promises.add(array, ndim, itemsize, writable);
     });
     return promises.kept() ? plain | kPromised : plain;
 }

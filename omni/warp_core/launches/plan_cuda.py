@@ -312,10 +312,10 @@ class GpuPlanMaker(PlanMaker):
         if not self.options.adjoint:
             return []
         out = []
-        for (_, t), (_, offset, _), stores in zip(self.kernel.params, self.plan.layout, self.artifact.written):
+        for (_, t), (_, offset, _), written in zip(self.kernel.params, self.plan.layout, self.artifact.written):
             for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
                 if isinstance(leaf, Array):
-                    out.append((offset + at, leaf.ndim, leaf.dtype.size, stores))
+                    out.append((offset + at, leaf.ndim, leaf.dtype.size, at in written))
         return out
 
     def convert(self, index: int, value: Any) -> Any:

@@ -349,7 +349,7 @@ def cached(kernel: Kernel, options: Options) -> LoadedKernel | None:
 def cached_for(request: CompileRequest, key: str) -> LoadedKernel | None:
     """The code of a request whose key is `key`, if it need not be compiled."""
     with lock:
-        return _known(wanted, wanted.key())
+        return _known(request, key)
 
 
 def _known(request: CompileRequest, key: str) -> LoadedKernel | None:
@@ -432,11 +432,11 @@ def _tell(request: CompileRequest, what: str) -> None:
         info(f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
 
 
-def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
-    """(byte offset, dimensions, element size) of the arrays inside a struct."""
+def _inner_arrays(t: Type, written: tuple[int, ...]) -> list[tuple[int, int, int, bool]]:
+    """(byte offset, dimensions, element size, whether the kernel may write to it) of the arrays inside a struct."""
     if isinstance(t, Array):
         return []
-    return [(at, leaf.ndim, leaf.dtype.size) for at, leaf in leaves(t) if isinstance(leaf, Array)]
+    return [(at, leaf.ndim, leaf.dtype.size, at in written) for at, leaf in leaves(t) if isinstance(leaf, Array)]
 
 
 def holds_arrays(t: Type) -> bool:
@@ -458,7 +458,7 @@ class PlanMaker:
         loaded = self.load(variant)
         self.artifact = artifact = loaded.artifact
         params = [
-            _native.ParamSpec(name, t, written, _inner_arrays(t), holds_arrays(t))
+            _native.ParamSpec(name, t, bool(written), _inner_arrays(t, written), holds_arrays(t))
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)

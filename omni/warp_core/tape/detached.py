@@ -124,21 +124,21 @@ class DependenceTracker:
         self._elsewhere: deque[Provenance] = deque()  # what other threads made since the last step
 
     def launch(
-        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, writes: Sequence[bool]
+        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, written: Sequence[list[array]]
     ) -> BrokenChain | None:
-        """Record a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
+        """Record a launch: for each parameter the arrays that it shows, and those to which the kernel may write."""
         self._join()
-        if not self._concerns(kernel, args, writes):
+        if not self._concerns(kernel, args, written):
             return None
         flow, bits, covers = _of(kernel)
         taken = frozenset[int]().union(*flow)
         found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
         sources = {i for i in taken if i in found or any(map(_is_active, args[i]))}
-        made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
+        made_of = [flow[i] & sources if arrays else frozenset() for i, arrays in enumerate(written)]
         tracked = [[a for a in arrays if _is_active(a) or not parts] for arrays, parts in zip(args, made_of)]
         self._forget(dim, [arrays for arrays, all_of in zip(tracked, covers) if all_of])
         active: dict[int, list[array]] = {}  # by where they would end
-        for a, i in [(a, i) for i, arrays in enumerate(args) if made_of[i] for a in arrays]:
+        for a, i in [(a, i) for i, arrays in enumerate(written) if made_of[i] for a in arrays]:
             if not _is_active(a) or made_of[i] & bits[i]:
                 self._add(a, Provenance(f"kernel `{kernel.name}`", place, a, _is_active(a)))
             if a.grad is not None and _is_float(a):
@@ -152,16 +152,18 @@ class DependenceTracker:
         gradients = {layouts.identity(g): g for end in active.values() for g in end}
         return BrokenChain(what, place, found[number], tuple(gradients.values()))
 
-    def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
+    def _concerns(self, kernel: Kernel, args: Sequence[list[array]], written: Sequence[list[array]]) -> bool:
         """True if an array without a gradient could receive, or has received, differentiable data."""
-        for arrays, written in zip(args, writes):
-            for a in arrays:
-                may_take = written and not a._requires_grad_off
-                takes = may_take and _is_float(a) and not _is_active(a)
-                takes = takes or (may_take and _has_other_members(a) and plans.may_bitcast_gradients(kernel))
-                if takes or self._found(a) is not None:
-                    return True
-        return False
+
+        def takes(a: array) -> bool:
+            if a._requires_grad_off:
+                return False
+            is_untracked = _is_float(a) and not _is_active(a)
+            return is_untracked or (_has_other_members(a) and plans.may_bitcast_gradients(kernel))
+
+        return any(takes(a) for arrays in written for a in arrays) or any(
+            self._found(a) is not None for arrays in args for a in arrays
+        )
 
     def _forget(self, dim: Any, covered: Iterable[list[array]]) -> None:
         """Forget what a launch overwrites as a whole with what depends on no array with a gradient."""

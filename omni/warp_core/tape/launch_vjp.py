@@ -267,7 +267,7 @@ def record(
     step = RecordedLaunch(template, dim, held, kept.held, active, [*arrays, *watched], [], place, cut)
     step.structures = structures.save(kernel, device, held, place)
     written = plans.plan_for(kernel, step.forward_options()).written
-    step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
+    step.written = [a for value, offsets in zip(held, written) for a in arrays_at(value, offsets)]
     return step
 
 
@@ -336,7 +336,8 @@ def follow(
     if not deciding_setting(kernel)[1]:
         return None
     written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
-    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, written)
+    changed = [arrays_at(value, offsets) for value, offsets in zip(args, written)]
+    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, changed)
 
 
 def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
@@ -486,6 +487,22 @@ def arrays_in(value: Any) -> list[array]:
     t = getattr(type(value), "__wc_type__", None)
     names = [name for name, _ in t.fields] if isinstance(t, Struct) else []
     return [a for name in names for a in arrays_in(getattr(value, name))]
+
+
+def arrays_at(value: Any, offsets: Sequence[int], start: int = 0) -> list[array]:
+    """The arrays of an argument that lie at byte offsets in it, of which it begins at `start`. An indexed array counts
+    as a whole.
+    """
+    if not offsets or isinstance(value, (array, indexedarray, IndexedCells)):
+        return arrays_in(value) if offsets else []
+    t = getattr(type(value), "__wc_type__", None)
+    if not isinstance(t, Struct):
+        return []
+    found = []
+    for (name, field), at in zip(t.fields, t.offsets):
+        inside = [o for o in offsets if start + at <= o < start + at + field.size]
+        found += arrays_at(getattr(value, name), inside, start + at)
+    return found
 
 
 def _as_kept(value: Any, kept: SavedArrays) -> Any:

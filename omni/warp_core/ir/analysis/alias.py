@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ..nodes import Function, Operation, Value
+from ..nodes import Function, Value
 from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
@@ -37,29 +37,28 @@ class Provenance(NamedTuple):
     is_view: bool = False
 
 
-def provenance(array: Value) -> Provenance:
-    """Return how `array`, or a struct that holds arrays, is derived from its underlying object."""
-    members: tuple[int, ...] = ()
+def provenance(array: Value, members: tuple[int, ...] = ()) -> Provenance:
+    """Return how `array`, or a struct that holds arrays, is derived from its underlying object; or the array to which
+    `members` of such a struct lead.
+    """
     gradients, is_view = 0, False
-    while (op := array.op) is not None and op.code in (*_VIEWS, "grad", "extract"):
+    while (op := array.op) is not None:
         if op.code == "extract":
-            array, path = _member_source(op)
-            members = path + members
-        else:
+            array, members = op.args[0], (op.attr, *members)
+        elif op.code == "make" and members:
+            array, members = op.args[members[0]], members[1:]
+        elif op.code == "insert" and members:
+            if op.attr == members[0]:
+                array, members = op.args[1], members[1:]
+            else:
+                array = op.args[0]
+        elif op.code == "grad" or op.code in _VIEWS:
             array = op.args[0]
             gradients += op.code == "grad"
-            is_view |= op.code in _VIEWS
+            is_view |= op.code != "grad"
+        else:
+            break
     return Provenance(array, members, gradients, is_view)
-
-
-def _member_source(extract: Operation) -> tuple[Value, tuple[int, ...]]:
-    """Return the value that was put into a struct as the member that `extract` takes, or the struct and the member."""
-    whole, member = extract.args[0], extract.attr
-    while whole.op is not None and whole.op.code == "insert" and whole.op.attr != member:
-        whole = whole.op.args[0]
-    if whole.op is not None and whole.op.code in ("make", "insert"):
-        return whole.op.args[member if whole.op.code == "make" else 1], ()
-    return whole, (member,)
 
 
 def underlying_object(array: Value) -> Value:

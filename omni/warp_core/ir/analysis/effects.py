@@ -1,6 +1,6 @@
 """Mod/ref effects: what a function does to the memory of its array parameters.
 
-`written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
+`written_arrays` says through which it may write: launches refuse read-only memory for those arrays and for no others,
 and tapes copy what they need of it beforehand. `needed_arrays` says which it cannot do without: launches refuse None
 there. `covered_arrays` says of which it leaves nothing, so that they need not be cleared before. `effects` says more of
 a kernel, for what runs launches again.
@@ -8,7 +8,7 @@ a kernel, for what runs launches again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ...lang.types import Array, FixedArray, Struct, Tile, Type, element, leaves, member_at
 from ..launch_facts import Access, ArrayAccess, Effects, Need
@@ -16,6 +16,9 @@ from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
 from .id_params import id_params
+
+Members = tuple[int, ...]  # the numbers of the members that lead to an array in a value
+_Written = dict[Function, tuple[frozenset[Members], ...]]
 
 
 def works_on_tiles(function: Function) -> bool:
@@ -26,28 +29,42 @@ def works_on_tiles(function: Function) -> bool:
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
-    """For each parameter, whether a store or atomic may reach memory through it, or through an array in it.
+    """For each parameter, whether a store or atomic may reach memory through it, or through an array in it."""
+    return tuple(map(bool, written_arrays(fn)))
 
-    An array that passes through control flow or a struct counts as any array of its element type.
+
+def written_arrays(fn: Function) -> tuple[frozenset[Members], ...]:
+    """For each parameter, the arrays in it through which a store or atomic may reach memory: the numbers of the members
+    that lead to each of them, none for a parameter that is an array.
+
+    An array that passes through control flow counts as any array of its element type.
     """
     return _written(fn, {})
 
 
-def _written(fn: Function, known: dict[Function, tuple[bool, ...]]) -> tuple[bool, ...]:
+def written_offsets(fn: Function) -> tuple[tuple[int, ...], ...]:
+    """For each parameter, the byte offsets of the arrays in it through which a store or atomic may reach memory."""
+    places = ((p.type, found) for p, found in zip(fn.params, written_arrays(fn)))
+    return tuple(tuple(sorted(member_at(t, members)[0] for members in found)) for t, found in places)
+
+
+def _written(fn: Function, known: _Written) -> tuple[frozenset[Members], ...]:
     if fn in known:
         return known[fn]
-    known[fn] = tuple(bool(_arrays(p.type)) for p in fn.params)  # what recursion would get
-    targets = [(v, provenance(v)) for v in _targets(fn.body, known)]
-    direct = {id(found.object) for _, found in targets if not found.members and not found.gradients}
-    elsewhere = [v for v, found in targets if not _is_disjoint(found) and not _is_param(found, fn)]
-    unclear = {element for v in elsewhere for element in _arrays(v.type)}
-    known[fn] = tuple(id(p) in direct or bool(_arrays(p.type) & unclear) for p in fn.params)
+    known[fn] = tuple(_members_of(p.type, None) for p in fn.params)  # what recursion would get
+    targets = [(found, dtype) for found, dtype in _targets(fn.body, known) if not _is_disjoint(found)]
+    unclear = {dtype for found, dtype in targets if found.object not in fn.params}
+    direct: dict[Value, set[Members]] = {}
+    for found, _ in targets:
+        direct.setdefault(found.object, set()).add(found.members)
+    known[fn] = tuple(frozenset(direct.get(p, ())) | _members_of(p.type, unclear) for p in fn.params)
     return known[fn]
 
 
-def _is_param(found: Provenance, fn: Function) -> bool:
-    """True if an array is a view of a parameter, and not of a member of one."""
-    return found.object in fn.params and not found.members
+def _members_of(t: Type, dtypes: Collection[Type] | None) -> frozenset[Members]:
+    """The arrays in a value of a type that have elements of some types, or of any type."""
+    arrays = array_members(t) if dtypes is None or dtypes else ()
+    return frozenset(tuple(n for n, _ in path) for path, array in arrays if dtypes is None or array.dtype in dtypes)
 
 
 def _is_disjoint(found: Provenance) -> bool:
@@ -60,15 +77,15 @@ def _arrays(t: Type) -> set[Type]:
     return {leaf.dtype for _, leaf in leaves(t) if isinstance(leaf, Array)}
 
 
-def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Value]:
-    """The arrays that are written, and structs that callees write to arrays of."""
-    found = []
+def _targets(body: Region, known: _Written) -> Iterator[tuple[Provenance, Type]]:
+    """The arrays that operations or callees write, and the types of their elements."""
     for op in body.walk():
         if op.code in ("store", "atomic"):
-            found.append(op.args[0])
+            yield provenance(op.args[0]), op.args[0].type.dtype
         elif op.code == "call":
-            found += [a for a, w in zip(op.args, _written(op.attr, known)) if w]
-    return found
+            for value, written in zip(op.args, _written(op.attr, known)):
+                for members in written:
+                    yield provenance(value, members), member_at(value.type, members)[1].dtype  # type: ignore[attr-defined]
 
 
 def needed_arrays(kernel: Function) -> tuple[Need, ...]:
