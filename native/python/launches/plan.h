@@ -185,8 +185,8 @@ class Plan {
     nb::object owners[kVariants];
 
   private:
-    // Calls f(parameter, where in the block, dimensions, element size, whether the kernel may write to it) for each array
-    // among the arguments.
+    // Calls f(parameter, where in the block, dimensions, element size, whether the kernel may write to it) for each
+    // array among the arguments.
     template <class Byte, class F>
     void each_array(Byte* block, F&& f) const {
         for (const ParamSpec& p : params) {
