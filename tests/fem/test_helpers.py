@@ -24,6 +24,14 @@ def decompose(a: wp.Any, out: wp.array(dtype=wp.Any), values: wp.array(dtype=wp.
     out[4] = linalg.inverse_qr(a)
     out[5] = linalg.spherical_part(a)
     out[6] = linalg.generalized_outer(b, d)
+    turn, h = linalg.householder_make_hessenberg(a)
+    out[7] = turn
+    out[8] = h
+    turn_s, t = linalg.householder_make_hessenberg(s)
+    below = b - b
+    for i in range(len(b) - 1):
+        below[i] = t[i + 1, i]
+    values[4], out[9] = linalg.tridiagonal_symmetric_eigenvalues_qr(wp.get_diag(t), below, turn_s, a.dtype(0.0))
     values[0] = d
     values[1] = linalg.solve_triangular(r, b)
     values[2] = linalg.generalized_outer(linalg.generalized_inner(a, s), b)
@@ -36,10 +44,10 @@ def test_decompositions(size, scalar, close):
     rng = np.random.default_rng(size)
     a, b = rng.normal(size=(size, size)), rng.normal(size=size)
     matrix, vector = wp.types.matrix((size, size), scalar), wp.types.vector(size, scalar)
-    out, values = wp.zeros(7, dtype=matrix), wp.zeros(4, dtype=vector)
+    out, values = wp.zeros(10, dtype=matrix), wp.zeros(5, dtype=vector)
     wp.launch(decompose, dim=1, inputs=[matrix(*a.ravel()), out, values, vector(*b)])
-    s, p, q, r, inverse, spherical, outer = out.numpy().astype(float)
-    d, solution, inner, own = values.numpy().astype(float)
+    s, p, q, r, inverse, spherical, outer, turn, h, rows = out.numpy().astype(float)
+    d, solution, inner, own, d_of_three = values.numpy().astype(float)
     same = {"atol": close * 10.0, "rtol": close * 100.0}
     np.testing.assert_allclose(s, (a + a.T) / 2.0, **same)
     np.testing.assert_allclose(p.T @ np.diag(d) @ p, s, **same)
@@ -54,6 +62,11 @@ def test_decompositions(size, scalar, close):
     np.testing.assert_allclose(r @ solution, b, **same)
     np.testing.assert_allclose(inner, (a * s).sum() * b, **same)
     np.testing.assert_allclose(own, (b @ b) * b, **same)
+    np.testing.assert_allclose(turn @ h @ turn.T, a, **same)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(size), **same)
+    assert np.abs(np.tril(h, -2)).max() == 0.0
+    np.testing.assert_allclose(np.sort(d_of_three), np.linalg.eigvalsh(s), **same)
+    np.testing.assert_allclose(rows.T @ np.diag(d_of_three) @ rows, s, **same)
 
 
 @wp.kernel

@@ -174,8 +174,8 @@ def moved(s: fem.Sample, v: fem.Field):
 
 
 @fem.integrand
-def of_an_environment(s: fem.Sample, v: fem.Field):
-    return float(fem.environment_index(v, s)) * v(s)
+def of_a_type(s: fem.Sample, v: fem.Field):
+    return fem.scalar_type(v)(0.5) * v(s)
 
 
 def test_samples_are_not_changed():
@@ -184,8 +184,8 @@ def test_samples_are_not_changed():
 
 
 def test_missing_names_say_so_in_integrands():
-    with pytest.raises(wp.CompileError, match=r"wp.fem has no 'environment_index' yet: read the integers"):
-        fem.integrate(of_an_environment, fields={"v": TEST})
+    with pytest.raises(wp.CompileError, match=r"wp.fem has no 'scalar_type' yet: write type\(s.qp_weight\)"):
+        fem.integrate(of_a_type, fields={"v": TEST})
 
 
 def test_more_than_two_cells_at_a_side_are_refused():
@@ -195,7 +195,7 @@ def test_more_than_two_cells_at_a_side_are_refused():
         geo.side_count()
 
 
-@pytest.mark.parametrize("name", ["environment_index", "ShapeFunction", "AdaptiveNanogrid", "to_cell_side"])
+@pytest.mark.parametrize("name", ["scalar_type", "AdaptiveNanogrid", "adaptive_nanogrid_from_field"])
 def test_missing_names_say_what_to_write(name):
     with pytest.raises(AttributeError, match=f"wp.fem has no '{name}' yet: .*docs/fem.md lists what is there"):
         getattr(fem, name)

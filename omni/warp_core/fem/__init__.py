@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .field_operators import element_coordinates as element_coordinates
     from .field_operators import element_index as element_index
     from .field_operators import element_partition_index as element_partition_index
+    from .field_operators import environment_index as environment_index
     from .field_operators import grad as grad
     from .field_operators import grad_average as grad_average
     from .field_operators import grad_jump as grad_jump
@@ -59,11 +60,14 @@ if TYPE_CHECKING:
     from .field_operators import node_index as node_index
     from .field_operators import node_inner_weight as node_inner_weight
     from .field_operators import node_inner_weight_gradient as node_inner_weight_gradient
+    from .field_operators import node_outer_weight as node_outer_weight
+    from .field_operators import node_outer_weight_gradient as node_outer_weight_gradient
     from .field_operators import node_partition_index as node_partition_index
     from .field_operators import normal as normal
     from .field_operators import outer as outer
     from .field_operators import partition_lookup as partition_lookup
     from .field_operators import position as position
+    from .field_operators import to_cell_side as to_cell_side
     from .field_operators import to_inner_cell as to_inner_cell
     from .field_operators import to_outer_cell as to_outer_cell
     from .geometries.cell_geometry import Geometry as Geometry
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from .geometries.partitions import LinearGeometryPartition as LinearGeometryPartition
     from .geometries.reference_cells import Element as Element
     from .geometries.shape_functions import ElementBasis as ElementBasis
+    from .geometries.shape_functions import ShapeFunction as ShapeFunction
     from .geometries.sparse_grid import Nanogrid as Nanogrid
     from .index_types import NULL_ELEMENT_INDEX as NULL_ELEMENT_INDEX
     from .index_types import NULL_NODE_INDEX as NULL_NODE_INDEX
@@ -103,6 +108,12 @@ if TYPE_CHECKING:
     from .integration import integrate as integrate
     from .interpolation import interpolate as interpolate
     from .polynomial import Polynomial as Polynomial
+    from .spaces.basis_spaces import BasisSpace as BasisSpace
+    from .spaces.basis_spaces import ShapeBasisSpace as ShapeBasisSpace
+    from .spaces.basis_spaces import SpaceTopology as SpaceTopology
+    from .spaces.basis_spaces import make_element_based_space_topology as make_element_based_space_topology
+    from .spaces.basis_spaces import make_element_shape_function as make_element_shape_function
+    from .spaces.basis_spaces import make_polynomial_basis_space as make_polynomial_basis_space
     from .spaces.dof_mappers import DofMapper as DofMapper
     from .spaces.dof_mappers import SkewSymmetricTensorMapper as SkewSymmetricTensorMapper
     from .spaces.dof_mappers import SymmetricTensorMapper as SymmetricTensorMapper
@@ -121,20 +132,18 @@ if TYPE_CHECKING:
     from .spaces.space_partitions import SpaceRestriction as SpaceRestriction
     from .spaces.space_partitions import make_space_partition as make_space_partition
     from .spaces.space_partitions import make_space_restriction as make_space_restriction
-    from .spaces.spaces import BasisSpace as BasisSpace
     from .spaces.spaces import FunctionSpace as FunctionSpace
     from .spaces.spaces import make_collocated_function_space as make_collocated_function_space
     from .spaces.spaces import make_contravariant_function_space as make_contravariant_function_space
     from .spaces.spaces import make_covariant_function_space as make_covariant_function_space
-    from .spaces.spaces import make_polynomial_basis_space as make_polynomial_basis_space
     from .spaces.spaces import make_polynomial_space as make_polynomial_space
 
 _OPERATORS = (
     "D at_node average cells curl deformation_gradient degree div div_outer element_closest_point",
-    "element_coordinates element_index element_partition_index grad grad_average grad_jump",
+    "element_coordinates element_index element_partition_index environment_index grad grad_average grad_jump",
     "grad_outer inner jump lookup measure measure_ratio node_count node_index node_inner_weight",
-    "node_inner_weight_gradient node_partition_index normal outer partition_lookup position to_inner_cell",
-    "to_outer_cell",
+    "node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index normal outer",
+    "partition_lookup position to_cell_side to_inner_cell to_outer_cell",
 )
 _HOMES = {
     "cache": "Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store",
@@ -142,6 +151,8 @@ _HOMES = {
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",
     "field": "field",
+    "geometry": "geometry",
+    "space": "space",
     "field_operators": " ".join(_OPERATORS),
     "spaces.dof_mappers": "DofMapper SkewSymmetricTensorMapper SymmetricTensorMapper",
     "spaces.fields": """DiscreteField FieldLike GeometryField UniformField make_discrete_field make_restriction
@@ -161,16 +172,18 @@ _HOMES = {
     "domains.point_quadratures": "ExplicitQuadrature PicQuadrature",
     "domains.quadratures": "NodalQuadrature Quadrature RegularQuadrature",
     "geometries.reference_cells": "Element",
-    "geometries.shape_functions": "ElementBasis",
+    "geometries.shape_functions": "ElementBasis ShapeFunction",
     "geometries.sparse_grid": "Nanogrid",
     "spaces.space_partitions": "SpacePartition SpaceRestriction make_space_partition make_space_restriction",
     "spaces.function_fields": "ImplicitField NonconformingField",
     "spaces.point_space": "PointBasisSpace",
-    "spaces.spaces": """BasisSpace FunctionSpace make_collocated_function_space make_contravariant_function_space
-        make_covariant_function_space make_polynomial_basis_space make_polynomial_space""",
+    "spaces.basis_spaces": """BasisSpace ShapeBasisSpace SpaceTopology make_element_based_space_topology
+        make_element_shape_function make_polynomial_basis_space""",
+    "spaces.spaces": """FunctionSpace make_collocated_function_space make_contravariant_function_space
+        make_covariant_function_space make_polynomial_space""",
     "utils": "utils",
 }
-_MODULES = ("cache", "field", "linalg", "polynomial", "utils")
+_MODULES = ("cache", "field", "geometry", "linalg", "polynomial", "space", "utils")
 __all__ = [name for names in _HOMES.values() for name in names.split() if name not in _MODULES]
 _load = loader(__name__, _HOMES, globals())
 

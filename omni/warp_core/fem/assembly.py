@@ -28,9 +28,9 @@ from ..sparse.rows import NUMERIC
 from ..sparse.triplets import bsr_set_from_triplets
 from .domains.domains import GeometryDomain
 from .domains.quadratures import Quadrature
+from .spaces.basis_spaces import BasisSpace
 from .spaces.fields import TestField, TrialField
 from .spaces.space_partitions import SpacePartition
-from .spaces.spaces import BasisSpace
 
 Nodes = BasisSpace | SpacePartition  # what has the nodes of cells
 

@@ -10,10 +10,23 @@ from ..lang.values.struct_operators import StructOperator
 
 __all__ = [
     *("D", "at_node", "average", "cells", "curl", "deformation_gradient", "degree", "div", "div_outer"),
-    *("element_closest_point", "element_coordinates", "element_index", "element_partition_index", "grad"),
-    *("grad_average", "grad_jump", "grad_outer", "inner", "jump", "lookup", "measure", "measure_ratio", "node_count"),
-    *("node_index", "node_inner_weight", "node_inner_weight_gradient", "node_partition_index", "normal", "outer"),
-    *("partition_lookup", "position", "to_inner_cell", "to_outer_cell"),
+    *("element_closest_point", "element_coordinates", "element_index", "element_partition_index"),
+    *(
+        "environment_index",
+        "grad",
+        "grad_average",
+        "grad_jump",
+        "grad_outer",
+        "inner",
+        "jump",
+        "lookup",
+        "measure",
+        "measure_ratio",
+        "node_count",
+    ),
+    *("node_index", "node_inner_weight", "node_inner_weight_gradient", "node_outer_weight"),
+    *("node_outer_weight_gradient", "node_partition_index", "normal", "outer", "partition_lookup", "position"),
+    *("to_cell_side", "to_inner_cell", "to_outer_cell"),
 ]
 
 grad = StructOperator(
@@ -70,6 +83,25 @@ node_inner_weight_gradient = StructOperator(
     "fem.node_inner_weight_gradient(u, s, i)",
     "The gradient of the shape function of node `i` of the cell.",
 )
+node_outer_weight = StructOperator(
+    "node_outer_weight",
+    "fem.node_outer_weight(u, s, i)",
+    """The value of the shape function of node `i` of the second cell of a side; of the first one on boundaries.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def value_outside(s: fem.Sample, u: fem.Field, values: wp.array2d(dtype=float)):
+    ...     found = float(0.0)
+    ...     for i in range(fem.node_count(u, s)):
+    ...         found += fem.node_outer_weight(u, s, i) * values[s.element_index, i]
+    ...     return found
+    """,
+)
+node_outer_weight_gradient = StructOperator(
+    "node_outer_weight_gradient",
+    "fem.node_outer_weight_gradient(u, s, i)",
+    "The gradient of the shape function of node `i` of the second cell of a side; see `fem.node_outer_weight`.",
+)
 node_partition_index = StructOperator(
     "node_partition_index",
     "fem.node_partition_index(u, node)",
@@ -94,6 +126,17 @@ element_partition_index = StructOperator(
     "fem.element_partition_index(domain, cell)",
     "The number of a cell in the domain's part of the geometry; `fem.NULL_ELEMENT_INDEX` if it is not there.",
 )
+environment_index = StructOperator(
+    "environment_index",
+    "fem.environment_index(domain, s)",
+    """The number of the environment of a sample: 0, as a geometry is one environment.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def weighed(s: fem.Sample, domain: fem.Domain, v: fem.Field, weights: wp.array(dtype=float)):
+    ...     return weights[fem.environment_index(domain, s)] * v(s)
+    """,
+)
 to_inner_cell = StructOperator(
     "to_inner_cell",
     "fem.to_inner_cell(domain, s)",
@@ -107,6 +150,21 @@ to_inner_cell = StructOperator(
 )
 to_outer_cell = StructOperator(
     "to_outer_cell", "fem.to_outer_cell(domain, s)", "The sample in the second cell of a side; see `fem.to_inner_cell`."
+)
+to_cell_side = StructOperator(
+    "to_cell_side",
+    "fem.to_cell_side(domain, s, side)",
+    """The sample on a side, of a sample in one of its cells that `fem.to_inner_cell` or `fem.to_outer_cell` made.
+
+    `side` is the `element_index` of a sample on the side. If the sample is not on this side, or the domain lacks it,
+    `element_index` is -1.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def fall(s: fem.Sample, domain: fem.Domain, u: fem.Field):
+    ...     inside = fem.to_inner_cell(domain, s)
+    ...     return fem.jump(u, fem.to_cell_side(domain, inside, s.element_index))
+    """,
 )
 deformation_gradient = StructOperator(
     "deformation_gradient",

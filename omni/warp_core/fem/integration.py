@@ -143,7 +143,7 @@ def _quadrature(
             own = given.test.space.basis.quadrature
             found = NodalQuadrature(where, given.test.space) if own is None else own
         else:
-            found = _regular(where, given.degree)
+            found = _regular(where, max(given.degree, where.geometry.least_order))
     geometry = given.geometry()
     if geometry is not None and geometry is not found.domain.geometry:
         raise ValueError(f"integrand `{name}`: its fields belong to another geometry than the domain")

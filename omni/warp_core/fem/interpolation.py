@@ -24,10 +24,11 @@ from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
 from .interpolation_matrices import interpolate_matrix, node_points
 from .interpolation_vectors import interpolate_vectors
 from .kernel_records import measure_at, sample_at, sample_of_thread
+from .spaces.basis_spaces import BasisSpace
 from .spaces.dof_mappers import DofMapper
 from .spaces.fields import DiscreteField, FieldLike, FieldRestriction
 from .spaces.space_partitions import SpacePartition, SpaceRestriction
-from .spaces.spaces import BasisSpace, FunctionSpace
+from .spaces.spaces import FunctionSpace
 
 __all__ = ["interpolate"]
 

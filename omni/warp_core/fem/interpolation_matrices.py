@@ -26,7 +26,7 @@ from .domains.quadratures import NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Integrand, kept
 from .kernel_records import basis_at, measure_at, sample_of_thread, with_dofs_of
-from .spaces.spaces import BasisSpace
+from .spaces.basis_spaces import BasisSpace
 
 _WANTED = "an integrand returns what a row of the matrix holds: a number, or a vector of as many rows as blocks have"
 

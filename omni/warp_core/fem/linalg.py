@@ -12,8 +12,9 @@ from ..lang.kernel import func, kernel
 from ..launches.launch import launch
 
 __all__ = [
-    *("array_axpy", "generalized_inner", "generalized_outer", "householder_qr_decomposition", "inverse_qr"),
-    *("skew_part", "solve_triangular", "spherical_part", "symmetric_eigenvalues_qr", "symmetric_part"),
+    *("array_axpy", "generalized_inner", "generalized_outer", "householder_make_hessenberg"),
+    *("householder_qr_decomposition", "inverse_qr", "skew_part", "solve_triangular", "spherical_part"),
+    *("symmetric_eigenvalues_qr", "symmetric_part", "tridiagonal_symmetric_eigenvalues_qr"),
 ]
 
 ROUNDS = 12  # of rotations, which converge quadratically
@@ -102,17 +103,24 @@ def spherical_part(x: Mat[N, N, F]):
 
 
 @func
+def mirror_axis(r: Mat[N, N, F], column: int, first: int):
+    """The vector whose reflection leaves of a column the elements up to `first`."""
+    v = type(r[0])()
+    for k in range(first, N):
+        v[k] = r[k, column]
+    size = length(v)
+    if v[first] < F(0.0):
+        size = -size
+    v[first] = v[first] + size
+    return v
+
+
+@func
 def householder_qr_decomposition(A: Mat[N, N, F]):
     """Return `Q` and `R` with `Q R = A`: Q is orthonormal, R is upper triangular."""
     q, r = identity(n=N, dtype=F), A
     for i in range(N - 1):
-        v = type(A[0])()
-        for k in range(i, N):
-            v[k] = r[k, i]
-        size = length(v)
-        if v[i] < F(0.0):
-            size = -size
-        v[i] = v[i] + size
+        v = mirror_axis(r, i, i)
         square = dot(v, v)
         if square > F(0.0):
             w = v * (F(2.0) / square)
@@ -121,6 +129,26 @@ def householder_qr_decomposition(A: Mat[N, N, F]):
             for k in range(i + 1, N):
                 r[k, i] = F(0.0)
     return q, r
+
+
+@func
+def householder_make_hessenberg(A: Mat[N, N, F]):
+    """Return `Q` and `H` with `Q H Q^T = A`: Q is orthonormal, H has one diagonal below the main one, and no more.
+
+    H of a symmetric matrix is tridiagonal.
+    """
+    q, h = identity(n=N, dtype=F), A
+    for i in range(N - 2):
+        v = mirror_axis(h, i, i + 1)
+        square = dot(v, v)
+        if square > F(0.0):
+            w = v * (F(2.0) / square)
+            h = h - outer(w, transpose(h) * v)
+            h = h - outer(h * v, w)
+            q = q - outer(q * v, w)
+            for k in range(i + 2, N):
+                h[k, i] = F(0.0)
+    return q, h
 
 
 @func
@@ -181,3 +209,19 @@ def symmetric_eigenvalues_qr(A: Mat[N, N, F], tol: F):
     for i in range(N):
         values[i] = d[i, i]
     return values, p
+
+
+@func
+def tridiagonal_symmetric_eigenvalues_qr(D: Vec[N, F], L: Any, Q: Mat[N, N, F], tol: F):
+    """Return the eigenvalues of a symmetric tridiagonal matrix, and a matrix whose rows are the eigenvectors.
+
+    `D` is the diagonal, and `L[i]` the element of row `i + 1` below it. `Q` is the identity, or leads to the matrix:
+    then the result is that of `Q T Q^T`. `tol` is that of `symmetric_eigenvalues_qr`.
+    """
+    t = Q - Q
+    for i in range(N):
+        t[i, i] = D[i]
+    for i in range(N - 1):
+        t[i + 1, i], t[i, i + 1] = L[i], L[i]
+    values, p = symmetric_eigenvalues_qr(t, tol)
+    return values, p * transpose(Q)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 # What programs can write in place of some names -> the names.
 _INSTEAD = {
-    "take a sample of fem.Sides(geometry), and fem.to_inner_cell(domain, s) in place of a sample in a cell": """
-        to_cell_side""",
-    "read the integers of fem.Sample: s.element_index, s.test_dof, s.trial_dof": """
-        environment_index node_outer_weight node_outer_weight_gradient scalar_type""",
-    "take fem.make_polynomial_space(geometry, dtype=wp.vec2), or fem.make_polynomial_basis_space": """
-        ShapeBasisSpace ShapeFunction SpaceTopology
-        make_element_based_space_topology make_element_shape_function space""",
+    "write type(s.qp_weight)(0.5), a number of the type of the sample": "scalar_type",
     "take fem.Nanogrid, fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
-        AdaptiveNanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy geometry""",
+        AdaptiveNanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy""",
 }
 _REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 

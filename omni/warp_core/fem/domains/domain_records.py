@@ -11,14 +11,14 @@ free: a domain then looks up positions, too. Start with `cells_record`.
 from functools import cache
 from typing import Any
 
-from ... import abs, cross, determinant, inverse, length, min, normalize, sqrt, transpose, vec2i
+from ... import abs, cross, determinant, inverse, length, max, min, normalize, sqrt, transpose, vec2i, where
 from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
 from ..geometries.lookup import LOOKUPS
-from ..index_types import NULL_QP_INDEX
+from ..index_types import NULL_ELEMENT_INDEX, NULL_QP_INDEX
 from ..kernel_records import (
     FREE_IN_ONE_CELL,
     SAMPLE,
@@ -34,6 +34,7 @@ from ..kernel_records import (
     position_at,
     record,
     row_at,
+    sample_at,
     sample_record,
     scalar_class,
     side_sample_record,
@@ -95,6 +96,12 @@ def no_ratio(domain: Any, s: SAMPLE):
 def cell_of(domain: Any, s: SAMPLE):
     """The sample itself, which is in a cell."""
     return s
+
+
+@func
+def only_environment(domain: Any, s: SAMPLE):
+    """0: a geometry is one environment."""
+    return 0
 
 
 @func
@@ -162,6 +169,35 @@ def element_of(domain: Any, element: int):
 
 
 @func
+def element_with(domain: Any, index: int):
+    """The side of a domain that has a number in the geometry, -1 for none."""
+    found, count = -1, domain.elements.shape[0]
+    if count == 0 and index >= 0 and index < domain.cells.shape[0]:
+        found = index
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if domain.elements[domain.ranks[middle]] < index:
+            low = middle + 1
+        else:
+            high = middle
+    if low < count and domain.elements[domain.ranks[low]] == index:
+        found = domain.ranks[low]
+    return found
+
+
+@func
+def point_on_side(domain: Any, element: int, cell: int, row: int):
+    """The point of a side that is a row of the tables in one of its cells, -1 for none."""
+    count, point = domain.points.weights.shape[0], -1
+    if element >= 0 and cell == domain.other_cells[element]:
+        point = row - domain.other_ways[element] * count
+    if element >= 0 and cell == domain.cells[element] and row // count == domain.ways[element]:
+        point = row - domain.ways[element] * count
+    return where(point < count, point, -1)
+
+
+@func
 def place_of_cell(domain: Any, cell: int):
     """The number of a cell in the part of the geometry that the domain is of."""
     place = cell
@@ -189,6 +225,7 @@ _SUPPLIES = {
     "deformation_gradient": jacobian_of,
     "measure": measure_of,
     "cells": domain_itself,
+    "environment_index": only_environment,
 }
 
 
@@ -279,6 +316,7 @@ def sides_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int
 
     axes = array(dtype=vector_type(cell_dimension, scalar))
     tables = dict.fromkeys(("cells", "ways", "other_cells", "other_ways"), array(dtype=int32))  # of each element
+    tables["ranks"] = array(dtype=int32)  # elements in the order of their numbers in the geometry
     tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
     tables["cell_volume"] = scalar_class(scalar)  # of the reference cell
     size = area_of_side if cell_dimension == 3 else length_of_side
@@ -315,6 +353,16 @@ def _both_cells(scalar: Scalar, cell_dimension: int, dimension: int) -> dict[str
         )
 
     @func
+    def side_of_cell(domain: Any, s: SAMPLE, side: int):
+        element = element_with(domain, side)
+        point = point_on_side(domain, element, s.cell, s.place)
+        found = sample_at(domain, max(element, 0), max(point, 0))
+        return type(found)(
+            *(where(point < 0, NULL_ELEMENT_INDEX, side), found.element_coords, found.qp_index, found.qp_weight),
+            *(s.test_dof, s.trial_dof, found.cell, found.place, found.measure, found.inverse, found.other),
+        )
+
+    @func
     def inner_cell(domain: Any, s: SAMPLE):
         return in_a_cell(domain, s)
 
@@ -322,4 +370,5 @@ def _both_cells(scalar: Scalar, cell_dimension: int, dimension: int) -> dict[str
     def outer_cell(domain: Any, s: SAMPLE):
         return in_a_cell(domain, in_other_cell(s))
 
-    return {"measure_ratio": ratio, "to_inner_cell": inner_cell, "to_outer_cell": outer_cell}
+    cells = {"to_inner_cell": inner_cell, "to_outer_cell": outer_cell, "to_cell_side": side_of_cell}
+    return {"measure_ratio": ratio} | cells

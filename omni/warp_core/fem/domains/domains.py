@@ -240,8 +240,10 @@ class Sides(GeometryDomain):
 
     @cached_property
     def _kernel_tables(self) -> dict[str, array]:
-        names = "cells", "ways", "other_cells", "other_ways"
-        tables = self.element_cells, self.element_facets, *self._other_tables
+        names = "cells", "ways", "other_cells", "other_ways", "ranks"
+        numbers = np.empty(0) if self.element_indices is None else self.element_indices
+        ranks = np.argsort(numbers, kind="stable").astype(np.int32)
+        tables = self.element_cells, self.element_facets, *self._other_tables, ranks
         return {n: array(t, dtype=int32, device=self.geometry.device) for n, t in zip(names, tables)}
 
     @cached_property

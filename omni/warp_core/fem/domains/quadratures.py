@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..geometries.cell_geometry import RecordCache
 from ..geometries.reference_cells import quadrature
 from ..geometries.shape_functions import side_shape
 from ..polynomial import Polynomial
@@ -26,7 +27,7 @@ class Quadrature:
 
     def __init__(self, domain: GeometryDomain, points: np.ndarray, weights: np.ndarray):
         self.domain, self.points, self.weights = domain, points, weights
-        self._records: dict[Any, Any] = {}
+        self._records = RecordCache(domain.geometry)
 
     @property
     def name(self) -> str:
@@ -59,10 +60,7 @@ class Quadrature:
 
     def record(self, is_free: bool = False) -> Any:
         """What kernels need to sample the domain at the points, or anywhere."""
-        key = is_free, self.domain.geometry.tree
-        if key not in self._records:
-            self._records[key] = self.domain.record(self.points, self.weights, is_free)
-        return self._records[key]
+        return self._records.get(is_free, lambda: self.domain.record(self.points, self.weights, is_free))
 
 
 class RegularQuadrature(Quadrature):

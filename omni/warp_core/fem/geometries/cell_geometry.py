@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -49,6 +50,12 @@ class Geometry:
     scalar_type: Any
     device: Any
     tree: Any = None  # over cells, for lookup by position
+    least_order = 0  # of quadratures, for sizes of cells that are as good as their shapes
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records of the geometry depend on: objects that are others after a change."""
+        return (self.tree,)
 
     @property
     def cell(self) -> ReferenceCell:
@@ -68,6 +75,10 @@ class Geometry:
     def cell_count(self) -> int:
         """Number of cells."""
         return len(self.cell_vertices)
+
+    def environment_count(self) -> int:
+        """Number of environments: 1."""
+        return 1
 
     def vertex_count(self) -> int:
         """Number of vertices."""
@@ -141,11 +152,31 @@ class Geometry:
         weights = self.cell.vertex_weights(points)
         return np.einsum("pv,cvd->cpd", weights, self.vertex_positions[self.cell_vertices])
 
+    def positions_in(self, cells: np.ndarray, coords: np.ndarray) -> np.ndarray:
+        """The positions of points, each in a cell, on the host: points x coordinates."""
+        weights = self.cell.vertex_weights(coords)
+        return np.einsum("pv,pvd->pd", weights, self.vertex_positions[self.cell_vertices[cells]])
+
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the geometry to sample it at some coordinates inside of cells, one row each; anywhere
         in cells with None.
         """
         raise NotImplementedError
+
+
+class RecordCache:
+    """Records that depend on a geometry, by keys. Those from before a change of the geometry are made again."""
+
+    def __init__(self, geometry: Geometry):
+        self._geometry = geometry
+        self._known: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make` returned for a key when the geometry was as it is."""
+        state, known = self._geometry.state, self._known.get(key)
+        if known is None or any(a is not b for a, b in zip(known[0], state)):
+            known = self._known[key] = state, make()
+        return known[1]
 
 
 def grouped(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -31,7 +31,7 @@ from .cell_geometry import Geometry
 from .mesh_lookup import MESH_LOOKUPS, CellTree
 from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element, reference_cell
-from .shape_functions import Shape, make_shape
+from .shape_functions import ShapeFunction, make_shape
 from .shape_records import shape_class, shape_record
 from .vertex_maps import vertex_maps
 
@@ -166,7 +166,7 @@ class Mesh(Geometry):
         return array(np.ascontiguousarray(self.cell_vertices.T), dtype=int32, device=self.device)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ShapeFunction:
         """The functions that interpolate positions between vertices."""
         return make_shape(self.kind, 1)
 

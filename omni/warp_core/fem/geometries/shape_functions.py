@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import itertools
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -34,32 +35,59 @@ class ElementBasis(enum.Enum):
     """Of grids: splines of the degrees 2 and 3 around each vertex, also of vertices one cell beyond the grid."""
 
 
-class Shape:
-    """Shape functions of a reference cell.
+class ShapeFunction:
+    """Shape functions of a reference cell: polynomials that are 1 at one node and 0 at the others.
+
+    `make_element_shape_function` has the usual ones. Others are given by their nodes and monomials. Cells share nodes
+    on common vertices, edges and faces.
 
     Args:
-        cell: The reference cell.
-        degree: Degree of the polynomials.
-        nodes: Coordinates of the nodes, a row each.
-        exponents: Exponents of the monomials, a row each; as many as nodes.
-        key: What tells it from other shapes.
+        element: The reference cell.
+        degree: The largest exponent.
+        nodes: Coordinates of the nodes, from 0 to 1: nodes x coordinates.
+        exponents: Exponents of the monomials that functions are sums of, a row for each: as many as nodes.
+        key: None; what tells it from others, for shape functions of the package.
+
+    Raises:
+        ValueError: Values at the nodes do not determine such a polynomial.
+
+    >>> import omni.warp_core.fem as fem
+    >>> middles = [(0.5, 0.0), (0.5, 0.5), (0.0, 0.5)]  # of edges: functions of Crouzeix and Raviart
+    >>> shape = fem.ShapeFunction(fem.Element.TRIANGLE, 1, nodes=middles, exponents=[(0, 0), (1, 0), (0, 1)])
+    >>> shape.values([(0.5, 0.5)]).tolist()
+    [[0.0, 1.0, 0.0]]
     """
 
-    def __init__(self, cell: ReferenceCell, degree: int, nodes: np.ndarray, exponents: np.ndarray, key: tuple):
-        self.cell, self.degree, self.nodes, self.key = cell, degree, nodes, key
-        self._exponents = exponents
-        self._coefficients = np.linalg.inv(self._monomials(nodes))
+    def __init__(self, element: Element, degree: int, nodes: Any, exponents: Any, key: tuple | None = None):
+        self.cell, self.degree = reference_cell(element), degree
+        self.nodes, self._exponents = np.asarray(nodes, dtype=np.float64), np.asarray(exponents, dtype=np.int64)
+        self.is_own = key is None
+        self.key = key or (element, degree, "the functions", (self.nodes.tobytes(), self._exponents.tobytes()))
+        self._check()
+        self._coefficients = np.linalg.inv(self._monomials(self.nodes))
+
+    def _check(self) -> None:
+        nodes, exponents, wanted = self.nodes.shape, self._exponents, self.cell.dimension
+        if len(nodes) != 2 or nodes[1] != wanted or exponents.shape != nodes:
+            raise ValueError(
+                f"ShapeFunction: expected nodes and exponents of the shape (nodes, {wanted}), got {nodes} and "
+                f"{exponents.shape}"
+            )
+        if exponents.min() < 0 or exponents.max() > self.degree:
+            raise ValueError(f"ShapeFunction: exponents: expected integers from 0 to the degree, {self.degree}")
+        if np.linalg.matrix_rank(self._monomials(self.nodes)) < nodes[0]:
+            raise ValueError("ShapeFunction: values at the nodes do not determine a sum of the monomials; move nodes")
 
     @property
     def count(self) -> int:
         """The number of nodes of a cell."""
         return len(self.nodes)
 
-    def _monomials(self, points: np.ndarray) -> np.ndarray:
-        x = 2.0 * points - 1.0
+    def _monomials(self, points: Any) -> np.ndarray:
+        x = 2.0 * np.asarray(points) - 1.0
         return (x[:, None, :] ** self._exponents[None]).prod(axis=2)
 
-    def values(self, points: np.ndarray) -> np.ndarray:
+    def values(self, points: Any) -> np.ndarray:
         """The value of each function at each point: points x nodes."""
         return _clean(self._monomials(points) @ self._coefficients)
 
@@ -107,7 +135,7 @@ _SPLINES = {
 }
 
 
-class SplineShape(Shape):
+class SplineShape(ShapeFunction):
     """B-splines around the vertices of a grid, of which a cell has four along each axis.
 
     Args:
@@ -115,6 +143,8 @@ class SplineShape(Shape):
         degree: 2 or 3.
         key: What tells it from other shapes.
     """
+
+    is_own = False
 
     def __init__(self, cell: ReferenceCell, degree: int, key: tuple):
         if cell.is_simplex or degree not in _SPLINES:
@@ -166,7 +196,7 @@ def _clean(table: np.ndarray) -> np.ndarray:
 @cache
 def make_shape(
     kind: Element, degree: int, basis: ElementBasis = ElementBasis.LAGRANGE, family: Polynomial | None = None
-) -> Shape:
+) -> ShapeFunction:
     """Return the shape functions of a kind of cells.
 
     Raises:
@@ -179,15 +209,17 @@ def make_shape(
         return SplineShape(cell, degree, key)
     total = [e for e in itertools.product(range(degree + 1), repeat=cell.dimension) if sum(e) <= degree]
     if degree == 0:
-        return Shape(cell, 0, cell.vertices.mean(axis=0, keepdims=True), np.zeros((1, cell.dimension), int), key)
+        return ShapeFunction(
+            kind, 0, cell.vertices.mean(axis=0, keepdims=True), np.zeros((1, cell.dimension), int), key
+        )
     if basis is ElementBasis.SERENDIPITY:
         return _serendipity(cell, degree, key)
     if cell.is_simplex or basis is ElementBasis.NONCONFORMING_POLYNOMIAL:
         nodes = np.array(total) / degree if cell.is_simplex else _inscribed(cell.dimension, degree)
-        return Shape(cell, degree, nodes, np.array(total), key)
+        return ShapeFunction(kind, degree, nodes, np.array(total), key)
     line = points_1d(degree + 1, family or Polynomial.LOBATTO_GAUSS_LEGENDRE)
     grid = np.array(list(itertools.product(range(degree + 1), repeat=cell.dimension)))
-    return Shape(cell, degree, line[grid], grid, key)
+    return ShapeFunction(kind, degree, line[grid], grid, key)
 
 
 def _inscribed(dimension: int, degree: int) -> np.ndarray:
@@ -213,7 +245,7 @@ def _inscribed(dimension: int, degree: int) -> np.ndarray:
 _EDGES = [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)]
 
 
-def side_shape(shape: Shape) -> Shape:
+def side_shape(shape: ShapeFunction) -> ShapeFunction:
     """Return the shape functions of a side of a cell: those whose nodes are the nodes of the cell there.
 
     Raises:
@@ -230,7 +262,7 @@ def side_shape(shape: Shape) -> Shape:
     return made
 
 
-def _serendipity(cell: ReferenceCell, degree: int, key: tuple) -> Shape:
+def _serendipity(cell: ReferenceCell, degree: int, key: tuple) -> ShapeFunction:
     if cell.is_simplex or degree not in (2, 3):
         known = "squares and cubes have serendipity functions of the degrees 2 and 3"
         raise ValueError(f"{cell.kind} has no serendipity functions of degree {degree}: {known}")
@@ -238,4 +270,4 @@ def _serendipity(cell: ReferenceCell, degree: int, key: tuple) -> Shape:
     inside = ((grid > 0) & (grid < degree)).sum(axis=1)
     superlinear = np.where(grid > 1, grid, 0).sum(axis=1)
     nodes = points_1d(degree + 1)[grid[inside <= 1]]
-    return Shape(cell, degree, nodes, grid[superlinear <= degree], key)
+    return ShapeFunction(cell.kind, degree, nodes, grid[superlinear <= degree], key)

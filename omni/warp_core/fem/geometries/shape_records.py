@@ -18,7 +18,7 @@ from ...devices.device import Device
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ..kernel_records import matrix_type, record, scalar_class, vector_type
-from .shape_functions import Shape, SplineShape
+from .shape_functions import ShapeFunction, SplineShape
 from .vector_shapes import VectorShape
 
 
@@ -304,7 +304,7 @@ def shape_class(scalar: Scalar, cell_dimension: int, is_free: bool) -> Any:
 
 
 def shape_record(
-    shape: Shape, points: np.ndarray | None, scalar: Scalar, device: Device, order: list[int] | None = None
+    shape: ShapeFunction, points: np.ndarray | None, scalar: Scalar, device: Device, order: list[int] | None = None
 ) -> Any:
     """What kernels need of shape functions at some points of cells, or anywhere.
 

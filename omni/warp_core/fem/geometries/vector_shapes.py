@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 
 from .reference_cells import Element, ReferenceCell, reference_cell
-from .shape_functions import ElementBasis, Shape
+from .shape_functions import ElementBasis, ShapeFunction
 
 
-class VectorShape(Shape):
+class VectorShape(ShapeFunction):
     """Vector-valued shape functions of a reference cell.
 
     Args:
@@ -25,6 +25,8 @@ class VectorShape(Shape):
         space: The vectors that the functions span: vector x component x products of coordinates.
         key: What tells it from other shapes.
     """
+
+    is_own = False
 
     def __init__(self, cell: ReferenceCell, nodes: np.ndarray, axes: np.ndarray, space: np.ndarray, key: tuple):
         self.cell, self.degree, self.nodes, self.axes, self.key = cell, 1, nodes, axes, key

@@ -57,12 +57,27 @@ def dof_of_part(u: Any, i: int, cell: int):
 
 
 @func
-def value_of(u: Any, s: SAMPLE):
-    """The value of a discrete field at a sample."""
+def value_in_cell(u: Any, cell: int, place: Any, coords: Any):
+    """The value of a discrete field at a place of a cell."""
     found = u.dofs.dtype(0.0)
     for i in range(u.nodes.shape[0]):
-        found += shape_value(u.shape, s.place, i) * dof_at(u, i, s.cell)
+        found += shape_value(u.shape, place, i) * dof_at(u, i, cell)
     return found
+
+
+@func
+def slopes_in_cell(u: Any, cell: int, place: Any):
+    """The derivative by coordinates of a discrete field of vectors: a row for each component."""
+    found = outer(u.dofs.dtype(), zero_gradient(u.shape))
+    for i in range(u.nodes.shape[0]):
+        found += outer(dof_at(u, i, cell), shape_gradient(u.shape, place, i))
+    return found
+
+
+@func
+def value_of(u: Any, s: SAMPLE):
+    """The value of a discrete field at a sample."""
+    return value_in_cell(u, s.cell, s.place, s.place)
 
 
 @func
@@ -83,10 +98,7 @@ def gradient_of_numbers(u: Any, s: SAMPLE):
 @func
 def gradient_of_vectors(u: Any, s: SAMPLE):
     """The gradient of a discrete field of vectors: a row for each component."""
-    found = outer(u.dofs.dtype(), zero_gradient(u.shape))
-    for i in range(u.nodes.shape[0]):
-        found += outer(dof_at(u, i, s.cell), shape_gradient(u.shape, s.place, i))
-    return found * inverse_of(s, u)
+    return slopes_in_cell(u, s.cell, s.place) * inverse_of(s, u)
 
 
 @func
@@ -129,6 +141,18 @@ def weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
 
 
 @func
+def outer_weight_of_node(u: Any, s: SAMPLE, i: int):
+    """The value of the shape function of a node of the other cell of a side."""
+    return weight_of_node(u, in_other_cell(s), i)
+
+
+@func
+def outer_weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
+    """The gradient of the shape function of a node of the other cell of a side."""
+    return weight_gradient_of_node(u, in_other_cell(s), i)
+
+
+@func
 def at_node_of_field(u: Any, s: SAMPLE, node: int):
     """The sample moved to a node of its cell."""
     return moved_to(s, node_place(u.shape, node))
@@ -151,6 +175,8 @@ _OF_NODES = {
     "node_index": node_of_cell,
     "node_inner_weight": weight_of_node,
     "node_inner_weight_gradient": weight_gradient_of_node,
+    "node_outer_weight": outer_weight_of_node,
+    "node_outer_weight_gradient": outer_weight_gradient_of_node,
     "at_node": at_node_of_field,
 }
 
@@ -331,6 +357,8 @@ def _field_operators(values: Values, dimension: int, scalar: Scalar, shape: Any)
     gradient = gradient_of_vectors if isinstance(values.type, Vec) else gradient_of_numbers
     value = _mapped_value(values.mapper) if values.mapper else value_of
     supplies, refuses = operators(values, dimension, Parts(value, gradient, other_value, other_gradient))
+    if isinstance(values.type, Vec) and not values.mapper:
+        supplies |= {"value_at": value_in_cell, "slopes_at": slopes_in_cell}
     return supplies | _OF_NODES, refuses
 
 

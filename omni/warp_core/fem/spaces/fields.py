@@ -8,13 +8,16 @@ import numpy as np
 
 from ...arrays.array import array
 from ...arrays.factories import zeros
+from ...lang.types import Vec
 from ...lang.values.type_registry import wc_type
 from ..domains.domains import Cells, GeometryDomain
+from .deformed_geometry import DeformedGeometry
 from .field_records import uniform_record
 from .space_partitions import SpacePartition, SpaceRestriction, make_space_partition
 
 if TYPE_CHECKING:
-    from .spaces import BasisSpace, FunctionSpace
+    from .basis_spaces import BasisSpace
+    from .spaces import FunctionSpace
 
 __all__ = [
     *("DiscreteField", "FieldRestriction", "GeometryField", "TestField", "TrialField", "UniformField"),
@@ -36,6 +39,22 @@ class FieldLike:
 
 class GeometryField(FieldLike):
     """A field that has values everywhere on a geometry."""
+
+    can_deform = False  # whether its values may be positions of a geometry
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records of the field depend on: objects that are others after a change."""
+        return (object(),)
+
+    def make_deformed_geometry(self, relative: bool = True, build_bvh: bool = False) -> DeformedGeometry:
+        """Return the geometry of the field with other positions: see `fem.geometry.DeformedGeometry`.
+
+        Args:
+            relative: Whether the field is what positions are moved by; else it is the positions.
+            build_bvh: False; others are refused.
+        """
+        return DeformedGeometry(self, relative, build_bvh)
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the field at points of cells, or anywhere."""
@@ -164,6 +183,17 @@ class DiscreteField(SpaceField, GeometryField):
         is_like = wc_type(before.dtype) is wc_type(space.dof_dtype) and before.device is self.geometry.device
         if not is_like or before.shape != (self.node_count(),):
             self._dofs = self._zeros()
+
+    @property
+    def can_deform(self) -> bool:  # type: ignore[override]
+        """True for fields of vectors whose nodes have these."""
+        values = self.space.values
+        return isinstance(values.type, Vec) and values.mapper is None and values.piola is None
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records of the field depend on."""
+        return (self._dofs,)
 
     def cells(self) -> Cells:
         """The cells of the part of the geometry that it has nodes of."""

@@ -3,7 +3,7 @@
 """
 
 # Annotations are values here: the types of kernels.
-# mypy: disable-error-code="valid-type,attr-defined,arg-type"
+# mypy: disable-error-code="valid-type,attr-defined,arg-type,no-redef,type-arg"
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,18 +14,41 @@ import numpy as np
 from ... import dot
 from ...arrays.array import array
 from ...front import content_hash
+from ...lang.generics import F, Vec
 from ...lang.kernel import Function, func
 from ...lang.types import F32, Scalar, Type
 from ...lang.values.struct_operators import CALL
 from ...lang.values.type_registry import wc_type
 from ..domains.domains import GeometryDomain
 from ..field_operators import grad
+from ..geometries.cell_geometry import RecordCache
 from ..geometries.lookup import find_cell, make_free_sample
-from ..kernel_records import SAMPLE, arguments_record, coords_at, position_at, record, scalar_class, vector_type
+from ..kernel_records import (
+    SAMPLE,
+    arguments_record,
+    coords_at,
+    jacobian_at,
+    position_at,
+    record,
+    scalar_class,
+    vector_type,
+)
 from .field_records import Parts, Values, operators
 from .fields import DiscreteField, GeometryField
 
 __all__ = ["ImplicitField", "NonconformingField"]
+
+
+@func
+def coords_of_place(place: int, u: Any):
+    """The coordinates in the cell of a row of tables."""
+    return u.cell_coords[place]
+
+
+@func
+def coords_of_place(place: Vec[3, F], u: Any):  # noqa: F811 - an overload
+    """The coordinates themselves."""
+    return place
 
 
 @func
@@ -48,7 +71,7 @@ class DomainField(GeometryField):
                 f"{type(self).__name__}: expected a domain, fem.Cells(geometry), got {type(domain).__name__}"
             )
         self.domain, self.geometry, self._degree = domain, domain.geometry, degree
-        self._known: dict[Any, tuple[Any, array]] = {}
+        self._known = RecordCache(self.geometry)
 
     @property
     def degree(self) -> int:
@@ -57,12 +80,14 @@ class DomainField(GeometryField):
 
     def _places(self, points: np.ndarray | None) -> tuple[Any, array]:
         """The geometry at points of cells, and these, as kernels read them."""
-        g, key = self.geometry, None if points is None else points.tobytes()
-        if key not in self._known:
+        g = self.geometry
+
+        def make() -> tuple[Any, array]:
             given = np.zeros((0, g.cell_dimension)) if points is None else points
             padded = np.pad(given, ((0, 0), (0, 3 - given.shape[1])))
-            self._known[key] = g.record(points), array(padded, dtype=vector_type(3, g.scalar), device=g.device)
-        return self._known[key]
+            return g.record(points), array(padded, dtype=vector_type(3, g.scalar), device=g.device)
+
+        return self._known.get(None if points is None else points.tobytes(), make)
 
 
 def _places(geometry: Any, scalar: Scalar) -> dict[str, Any]:
@@ -118,6 +143,16 @@ class ImplicitField(DomainField):
                 f"ImplicitField: values: `{func.name}` takes {names} after the position, got {sorted(self.values)}"
             )
 
+    @property
+    def can_deform(self) -> bool:  # type: ignore[override]
+        """True with a gradient: the derivative of positions."""
+        return self._functions["grad_func"] is not None
+
+    @property
+    def dtype(self) -> Any:
+        """The type of values of a field that deforms its geometry: positions."""
+        return vector_type(self.geometry.dimension, self.geometry.scalar)
+
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the field."""
         types = [_type_of(self.func.name, name, t, self.values[name]) for name, t in self.func.params[1:]]
@@ -157,6 +192,8 @@ class _Functions:
 def _implicit_record(geometry: Any, scalar: Scalar, types: tuple[Type, ...], functions: _Functions) -> Any:
     names = {"func": CALL, "grad_func": "grad", "div_func": "div"}
     supplies = {names[k]: _at_position(f) for k, f in functions.given.items() if f is not None}
+    if "grad" in supplies:
+        supplies |= _in_cells(functions.given["func"], functions.given["grad_func"])
     refuses = {
         "grad": "the field has no gradient: write fem.ImplicitField(..., grad_func=...)",
         "div": "the field has no divergence: write fem.ImplicitField(..., div_func=...)",
@@ -174,6 +211,21 @@ def _at_position(of: Function) -> Function:
         return of(place_of(u, s), *u.arguments)
 
     return evaluated
+
+
+def _in_cells(of: Function, slope: Function) -> dict[str, Function]:
+    """What a field needs to deform its geometry: values and derivatives by coordinates at places of cells."""
+
+    @func
+    def value(u: Any, cell: int, place: Any, coords: Any):
+        return of(position_at(u.geometry, cell, place, coords), *u.arguments)
+
+    @func
+    def slopes(u: Any, cell: int, place: Any):
+        x = position_at(u.geometry, cell, place, coords_of_place(place, u))
+        return slope(x, *u.arguments) * jacobian_at(u.geometry, cell, place)
+
+    return {"value_at": value, "slopes_at": slopes}
 
 
 # -- fields of other geometries -------------------------------------------------------------------------------------

@@ -9,42 +9,38 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometries.cell_geometry import Geometry, grouped
-from ..geometries.shape_functions import Shape
+from ..geometries.shape_functions import ShapeFunction
 
 
-def separate_nodes(cell_count: int, shape: Shape) -> tuple[np.ndarray, int]:
+def separate_nodes(cell_count: int, shape: ShapeFunction) -> tuple[np.ndarray, int]:
     """The nodes of cells that share none, and how many there are: cells x nodes of a cell."""
     count = cell_count * shape.count
     return np.arange(count, dtype=np.int32).reshape(cell_count, shape.count), count
 
 
-def shared_nodes(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
+def shared_nodes(geometry: Geometry, shape: ShapeFunction) -> tuple[np.ndarray, int]:
     """The nodes of cells, and how many there are. Those at vertices come first and have the numbers of the vertices;
     those on edges, on faces and in cells follow.
 
     Raises:
-        ValueError: The shape functions of neighbours do not agree on their common sides.
+        ValueError: The shape functions of neighbours do not agree on their common sides. Those that a program gives
+            itself need not.
     """
-    if not _fits_sides(shape):
+    if not shape.is_own and not _fits_sides(shape):
         raise ValueError(
             f"cells that share nodes need shape functions with nodes on their sides, and {shape.key[2]} of degree "
             f"{shape.degree} has none: write discontinuous=True"
         )
-    return _numbered(geometry, shape)
+    return numbered(geometry, shape)
 
 
-def edge_nodes(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
-    """The nodes of cells where none is at a vertex, and how many there are: those of edges or of sides."""
-    nodes, count = _numbered(geometry, shape)
-    return nodes - geometry.vertex_count(), count - geometry.vertex_count()
-
-
-def _numbered(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
+def numbered(geometry: Geometry, shape: ShapeFunction) -> tuple[np.ndarray, int]:
+    """The nodes of cells, and how many there are. Where none is at a vertex, vertices have no numbers."""
     weights = np.rint(shape.cell.vertex_weights(shape.nodes) * 1e6).astype(np.int64)
     vertices = geometry.cell_vertices.astype(np.int64)
     corners = (weights > 0).sum(axis=1)
     nodes = np.empty((len(vertices), shape.count), dtype=np.int64)
-    count = geometry.vertex_count()
+    count = geometry.vertex_count() if (corners == 1).any() else 0
     for number in np.unique(corners):
         at = np.flatnonzero(corners == number)
         picked = np.array([np.flatnonzero(weights[i] > 0) for i in at])
@@ -61,7 +57,7 @@ def _numbered(geometry: Geometry, shape: Shape) -> tuple[np.ndarray, int]:
     return nodes.astype(np.int32), count
 
 
-def _fits_sides(shape: Shape) -> bool:
+def _fits_sides(shape: ShapeFunction) -> bool:
     """True if the nodes on each side determine a function there."""
     for facet in shape.cell.facets:
         off = np.abs((shape.nodes - facet.origin) @ facet.normal) > 1e-9

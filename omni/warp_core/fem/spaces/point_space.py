@@ -23,9 +23,9 @@ from ..geometries.partitions import GeometryPartition
 from ..index_types import NULL_NODE_INDEX
 from ..kernel_records import SAMPLE, one_at_points, record, row_at, scalar_class
 from .basis_records import unit_of
+from .basis_spaces import BasisSpace
 from .dof_mappers import DofMapper
 from .field_records import Values
-from .spaces import BasisSpace
 
 __all__ = ["PointBasisSpace"]
 
@@ -190,6 +190,6 @@ class PointBasisSpace(BasisSpace):
         at = points.by_points.numbers
         cells, coords = points.cells.numpy()[at], points.point_coords.numpy()[at, : g.cell_dimension]
         found, nodes = np.full((self.node_count(), g.dimension), np.nan), self._nodes
-        places = np.einsum("pv,pvd->pd", g.cell.vertex_weights(coords), g.vertex_positions[g.cell_vertices[cells]])
+        places = g.positions_in(cells, coords)
         found[nodes[nodes != NULL_NODE_INDEX]] = places[nodes != NULL_NODE_INDEX]
         return found

@@ -15,7 +15,7 @@ from ..geometries.partitions import GeometryPartition
 from ..index_types import NULL_NODE_INDEX
 
 if TYPE_CHECKING:
-    from .spaces import BasisSpace
+    from .basis_spaces import BasisSpace
 
 __all__ = ["SpacePartition", "SpaceRestriction", "make_space_partition", "make_space_restriction"]
 

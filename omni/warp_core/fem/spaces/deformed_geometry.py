@@ -1,0 +1,205 @@
+"""Deformed geometries: the cells of another geometry, at positions that a field gives. So cells may be curved.
+
+A field of degree 2 makes sides parabolas. As positions are values of a field, a tape differentiates by its nodes: this
+is how shapes are optimised. Start with `DeformedGeometry`.
+"""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type,attr-defined"
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import inverse, tid
+from ...arrays.array import array, array1d
+from ...arrays.factories import empty
+from ...dispatch import observers
+from ...lang.kernel import func, kernel
+from ...lang.values.scalars import int32
+from ...launches.launch import launch
+from ..geometries.cell_geometry import Geometry, SideTable
+from ..kernel_records import (
+    inverse_of_surface,
+    jacobian_at,
+    position_at,
+    record,
+    slopes_at,
+    value_at,
+    vector_type,
+)
+
+__all__ = ["DeformedGeometry"]
+
+_NO_LOOKUP = "a deformed geometry finds no positions: look them up in the geometry that it was made of"
+
+
+@func
+def position(g: Any, cell: int, place: Any, coords: Any):
+    """The position that the field gives."""
+    return value_at(g.field, cell, place, coords)
+
+
+@func
+def jacobian(g: Any, cell: int, place: Any):
+    """The derivative of positions by coordinates."""
+    return slopes_at(g.field, cell, place)
+
+
+@func
+def moved_position(g: Any, cell: int, place: Any, coords: Any):
+    """The position moved by the field."""
+    return position_at(g.base, cell, place, coords) + value_at(g.field, cell, place, coords)
+
+
+@func
+def moved_jacobian(g: Any, cell: int, place: Any):
+    """The derivative of moved positions by coordinates."""
+    return jacobian_at(g.base, cell, place) + slopes_at(g.field, cell, place)
+
+
+@func
+def inverse_in_space(g: Any, cell: int, place: Any):
+    """The inverse of the derivative."""
+    return inverse(jacobian_at(g, cell, place))
+
+
+@func
+def inverse_in_surface(g: Any, cell: int, place: Any):
+    """The inverse of the derivative of a surface: of vectors in it."""
+    return inverse_of_surface(jacobian_at(g, cell, place))
+
+
+@cache
+def deformed_record(base: Any, field: Any, is_surface: bool) -> Any:
+    """What kernels need of a deformed geometry, given the class of records of the field, and of the geometry that it
+    moves (None if the field has positions).
+    """
+    functions = (position, jacobian) if base is None else (moved_position, moved_jacobian)
+    supplies = dict(zip(("position_at", "jacobian_at"), functions))
+    supplies["inverse_at"] = inverse_in_surface if is_surface else inverse_in_space
+    refuses = dict.fromkeys(("find_cell", "coords_in", "nearest_in"), _NO_LOOKUP)
+    own = {} if base is None else {"base": base}
+    name = f"Deformed{base.__name__ if base else ''}By{field.__name__}"
+    return record(name, {"field": field} | own, supplies, refuses)
+
+
+@kernel
+def write_positions(geometry: Any, cells: array1d(dtype=int), coords: array1d(dtype=Any), found: array1d(dtype=Any)):
+    """Write the positions of points of cells."""
+    i = tid()
+    found[i] = position_at(geometry, cells[i], coords[i], coords[i])
+
+
+class DeformedGeometry(Geometry):
+    """The cells of another geometry at other positions, which a field gives: see `make_deformed_geometry` of fields.
+
+    Numbers of cells, sides, vertices and nodes are those of the other geometry. The positions follow the field: other
+    values at its nodes move the cells.
+
+    Args:
+        field: A field of vectors: one with values at nodes (`space.make_field()`), or an `ImplicitField` with
+            `grad_func`.
+        relative: Whether the field is what positions are moved by; else it is the positions.
+        build_bvh: False; others are refused, as deformed geometries look up no positions.
+
+    Attributes:
+        base: The other geometry.
+
+    Raises:
+        TypeError: The field is of another kind.
+        ValueError: The values of the field are no positions.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def one(s: fem.Sample):
+    ...     return 1.0
+    >>> moves = fem.make_polynomial_space(fem.Grid2D(res=(2, 2)), dtype=wp.vec2).make_field()
+    >>> moves.dof_values = [(x, 0.0) for x in moves.space.node_positions()[:, 0]]
+    >>> wide = moves.make_deformed_geometry()
+    >>> fem.integrate(one, domain=fem.Cells(wide))
+    2.0
+    """
+
+    def __init__(self, field: Any, relative: bool = True, build_bvh: bool = False):
+        if not getattr(field, "can_deform", False):
+            raise TypeError(
+                f"DeformedGeometry: expected a field of vectors, from space.make_field() with dtype=wp.vec2 or "
+                f"wp.vec3, or a fem.ImplicitField with grad_func, got {type(field).__name__}"
+            )
+        if build_bvh:
+            raise NotImplementedError(f"DeformedGeometry: {_NO_LOOKUP}; leave build_bvh out")
+        base = field.geometry
+        self.base, self.field, self.relative = base, field, relative
+        self.kind, self.device = base.kind, base.device
+        self.scalar, self.scalar_type = base.scalar, base.scalar_type
+        self.least_order = 2 * max(field.degree - 1, 0)
+        self.dimension = getattr(field.dtype, "_length_", base.dimension)
+        if self.dimension < base.cell_dimension or (relative and self.dimension != base.dimension):
+            raise ValueError(
+                f"DeformedGeometry: positions in {base.name} have {base.dimension} coordinates, and the field has "
+                f"{field.dtype.__name__}"
+            )
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records depend on."""
+        return *self.base.state, *self.field.state
+
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return self.base.cell_count()
+
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return self.base.vertex_count()
+
+    @cached_property
+    def cell_vertices(self) -> np.ndarray:
+        """The vertices of each cell."""
+        return self.base.cell_vertices
+
+    @cached_property
+    def sides(self) -> SideTable:
+        """The sides of the cells."""
+        return self.base.sides
+
+    @cached_property
+    def other_ways(self) -> tuple[np.ndarray, np.ndarray]:
+        """How sides lie in their other cells."""
+        return self.base.other_ways
+
+    def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int] | None:
+        """The nodes of cells in the order of a lattice, and how many there are."""
+        return self.base.lattice_nodes(steps, width)
+
+    @property
+    def vertex_positions(self) -> np.ndarray:
+        """The positions of vertices, on the host; NaN for those that no cell has."""
+        found = np.full((self.vertex_count(), self.dimension), np.nan)
+        found[self.cell_vertices] = self.positions_at(self.cell.vertices)
+        return found
+
+    def positions_at(self, points: np.ndarray) -> np.ndarray:
+        """The positions of points of each cell, on the host: cells x points x coordinates."""
+        cells = np.repeat(np.arange(self.cell_count()), len(points))
+        found = self.positions_in(cells, np.tile(points, (self.cell_count(), 1)))
+        return found.reshape(self.cell_count(), len(points), self.dimension)
+
+    def positions_in(self, cells: np.ndarray, coords: np.ndarray) -> np.ndarray:
+        """The positions of points, each in a cell, on the host: points x coordinates."""
+        padded = np.pad(coords, ((0, 0), (0, 3 - coords.shape[1])))
+        at = array(padded, dtype=vector_type(3, self.scalar), device=self.device)
+        found = empty(len(cells), dtype=vector_type(self.dimension, self.scalar), device=self.device)
+        inputs = [self.record(None), array(cells, dtype=int32, device=self.device), at]
+        with observers.NotRecording():
+            launch(write_positions, len(cells), inputs, outputs=[found], device=self.device)
+        return found.numpy()
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the geometry to sample it at some coordinates inside of cells, or anywhere."""
+        field: Any = self.field.record(points)
+        base: Any = (self.base.record(points),) if self.relative else ()
+        kinds: Any = type(base[0]) if base else None, type(field)
+        return deformed_record(*kinds, self.cell_dimension < self.dimension)(field, *base)
