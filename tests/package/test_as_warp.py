@@ -212,12 +212,12 @@ def test_all_missing_imports_of_a_file_are_listed_at_once(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(
         "import warp as wp\nimport warp.utils\nfrom warp import vec3, Texture9\n"
-        "def later():\n    import warp.fem.types\n    from warp.fem.space import Node\n"
+        "def later():\n    import warp.fem.types\n    from warp.fem.operator import Node\n"
     )
     script.write_text("import warp.sim\n" + script.read_text())
     error = python(*RUNNER, str(script), cwd=tmp_path).stderr.splitlines()[-1]
     assert "no module 'sim'" in error and "Newton" in error
-    assert error.endswith("this file imports: warp.Texture9, warp.fem.types, warp.fem.space")
+    assert error.endswith("this file imports: warp.Texture9, warp.fem.types, warp.fem.operator")
 
 
 def test_modules_of_earlier_versions_are_the_package(tmp_path):
