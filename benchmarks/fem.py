@@ -243,14 +243,14 @@ class Worker:
         return found
 
 
-def compiling(theirs: str, threads: int, rounds: int) -> list[list[str]]:
+def compiling(script: str, theirs: str, threads: int, rounds: int) -> list[list[str]]:
     """Rows of the table: how long the forms of new processes compile."""
     commands = {WARP: (theirs, "warp", 1), OURS: (sys.executable, "omni.warp_core", threads)}
     best: dict[str, list[float]] = {}
     for _ in range(rounds):
         for label, (python, package, count) in commands.items():
             with tempfile.TemporaryDirectory() as cache:
-                worker = Contender(python, __file__, "--serve", package, count, cache)
+                worker = Contender(python, script, "--serve", package, count, cache)
                 found = worker.ask("compile")
                 worker.close()
             best[label] = [min(pair) for pair in zip(best.get(label, found), found)]
@@ -258,29 +258,30 @@ def compiling(theirs: str, threads: int, rounds: int) -> list[list[str]]:
     return [[what, f"{a * 1e3:.3g}", f"{b * 1e3:.3g}", f"{a / b:.2g}"] for what, a, b in rows]
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse_arguments(about: str | None, tasks: dict[str, str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=100, help="cells in each direction (default: 100)")
     parser.add_argument("--rounds", type=int, default=7, help="calls of each implementation (default: 7)")
     parser.add_argument("--compile-rounds", type=int, default=3, help="processes that compile (default: 3)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
-    parser.add_argument("--only", nargs="*", choices=TASKS, default=list(TASKS), metavar="TASK")
+    parser.add_argument("--only", nargs="*", choices=tasks, default=list(tasks), metavar="TASK")
     parser.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has the peer (default: make one)")
     parser.add_argument("--serve", nargs="+", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def main() -> int:
-    options = parse_arguments()
+def run(worker: type[Worker], tasks: dict[str, str], script: str, about: str | None) -> int:
+    """Run the tasks of a worker that a script defines, and print a table of times."""
+    options = parse_arguments(about, tasks)
     if options.serve:
         package, threads, *cache = options.serve
-        serve(Worker, package, int(threads), *cache)
+        serve(worker, package, int(threads), *cache)
         return 0
     theirs = options.peer_python or str(peers.python())
     contenders = {
-        WARP: Contender(theirs, __file__, "--serve", "warp", 1),
-        ALONE: Contender(sys.executable, __file__, "--serve", "omni.warp_core", 1),
-        OURS: Contender(sys.executable, __file__, "--serve", "omni.warp_core", options.threads),
+        WARP: Contender(theirs, script, "--serve", "warp", 1),
+        ALONE: Contender(sys.executable, script, "--serve", "omni.warp_core", 1),
+        OURS: Contender(sys.executable, script, "--serve", "omni.warp_core", options.threads),
     }
     rows = []
     for task in options.only:
@@ -295,16 +296,16 @@ def main() -> int:
         best = {label: min(turn[label][0] for turn in turns) for label in contenders}
         passed = min(turn[OURS][1] for turn in turns)
         each = [f"{seconds * 1e3:.3g}" for seconds in (*best.values(), passed)]
-        rows.append([TASKS[task], *each, f"{best[WARP] / best[ALONE]:.2g}"])
+        rows.append([tasks[task], *each, f"{best[WARP] / best[ALONE]:.2g}"])
     about = machine()
     print(f"{about['processor']}; {about['cores']} cores; {about['system']}; {about['date']}")
     header = ("processor ms", WARP, ALONE, f"ours, {options.threads}", "passed", "warp ÷ ours, 1")
     print(table(header, rows))
     if options.compile_rounds:
         header = ("processor ms to compile", WARP, "ours", "warp ÷ ours")
-        print(table(header, compiling(theirs, options.threads, options.compile_rounds)))
+        print(table(header, compiling(script, theirs, options.threads, options.compile_rounds)))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(Worker, TASKS, __file__, __doc__))
