@@ -14,7 +14,7 @@ from .. import tid, vec2i, zeros
 from ..arrays.array import array, array3d
 from ..lang.kernel import Kernel, kernel
 from .integrands import Integrand, kept
-from .kernel_records import basis_at, measure_at, points_of, sample_at, with_dofs_of
+from .kernel_records import basis_at, function_at, measure_at, points_of, sample_at, with_dofs_of
 
 
 @kept
@@ -44,9 +44,9 @@ def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, com
         sums = zeros(components, dtype=number)
         for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
-            weight = number(s.qp_weight * measure_at(s, domain))
+            weight, function = number(s.qp_weight * measure_at(s, domain)), function_at(test, s, i)
             for c in range(components):
-                v = basis_at(test, s, i, c)
+                v = basis_at(test, s, i, c, function)
                 given = (with_dofs_of(s, vec2i(i, c), vec2i()), domain, v, 0, *rest)
                 sums[c] += weight * number(integrand(*[given[k] for k in picks]))
         for c in range(components):
@@ -76,13 +76,14 @@ def matrix_kernel(
         sums = zeros(trials * rows * columns, dtype=number)
         for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
-            weight = number(s.qp_weight * measure_at(s, domain))
-            for r in range(rows):
-                v = basis_at(test, s, i, r)
-                for j in range(trials):
+            weight, function = number(s.qp_weight * measure_at(s, domain)), function_at(test, s, i)
+            for j in range(trials):
+                other = function_at(trial, s, j)
+                for r in range(rows):
+                    v = basis_at(test, s, i, r, function)
                     for c in range(columns):
                         pair = with_dofs_of(s, vec2i(i, r), vec2i(j, c))
-                        given = (pair, domain, v, basis_at(trial, s, j, c), *rest)
+                        given = (pair, domain, v, basis_at(trial, s, j, c, other), *rest)
                         found = number(integrand(*[given[k] for k in picks]))
                         sums[(j * rows + r) * columns + c] += weight * found
         for j in range(trials):

@@ -25,7 +25,7 @@ from .domains.domains import GeometryDomain
 from .domains.quadratures import NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Integrand, kept
-from .kernel_records import basis_at, measure_at, sample_of_thread, with_dofs_of
+from .kernel_records import basis_at, function_at, measure_at, sample_of_thread, with_dofs_of
 from .spaces.basis_spaces import BasisSpace
 
 _WANTED = "an integrand returns what a row of the matrix holds: a number, or a vector of as many rows as blocks have"
@@ -39,9 +39,9 @@ def row_kernel(integrand: Integrand, picks: tuple[int, ...], columns: int, is_ve
     def interpolate_trials(domain: Any, points: int, trial: Any, rest: Any, out: array3d(dtype=Any)):
         i, q, j = tid()
         s = sample_of_thread(domain, i, q)
-        at = (i * points + q) * trial.nodes.shape[0] + j
+        at, function = (i * points + q) * trial.nodes.shape[0] + j, function_at(trial, s, j)
         for c in range(columns):
-            given = (with_dofs_of(s, vec2i(), vec2i(j, c)), domain, 0, basis_at(trial, s, j, c), *rest)
+            given = (with_dofs_of(s, vec2i(), vec2i(j, c)), domain, 0, basis_at(trial, s, j, c, function), *rest)
             found = integrand(*[given[k] for k in picks])
             if is_vector:
                 for r in range(found.length):

@@ -284,7 +284,8 @@ def free_sample_record(scalar: Scalar) -> Any:
 sample_at = StructOperator("sample")  # (domain, element, point) -> the sample
 sample_of_thread = StructOperator("sample_of_thread")  # (domain, i, j) -> the sample of a thread of a launch for points
 points_of = StructOperator("points_of")  # (domain, element) -> how many points it has
-basis_at = StructOperator("basis")  # (space, sample, node, component) -> a test or trial field there
+function_at = StructOperator("function")  # (space, sample, node) -> the value and the gradient of a shape function
+basis_at = StructOperator("basis")  # (space, sample, node, component, function) -> a test or trial field there
 with_dofs_of = StructOperator("with_dofs")  # (sample, test, trial) -> the sample for two degrees of freedom
 in_other_cell = StructOperator("in_other_cell", "fem.outer(u, s)")  # (sample) -> the point in the side's other cell
 on_side = StructOperator("on_side", "on_side(s, x)")  # (sample, value) -> the value; refused for samples in cells

@@ -254,41 +254,50 @@ def trace_record(values: Values, scalar: Scalar, dimension: int, shape: Any) -> 
     )
 
 
-def _function_at(values: Values, basis: Any, is_free: bool) -> Function:
-    """The function that makes a test or trial field of a space in a cell: for a sample, and the inverse derivative
-    there.
+def _function_at(values: Values, basis: Any, is_free: bool) -> tuple[Function, Function]:
+    """The functions that make a test or trial field of a space. The first one gives the value and the gradient of a
+    shape function in a cell, by the inverse derivative there. The second one makes of these a field of one component.
     """
     if values.piola:
         return _vector_at(values.piola, basis, is_free)
     unit, gradient_of_unit, has_gradient = unit_of(values), _gradient_of(values), values.have_gradients
 
     @func
-    def function_at(space: Any, cell: int, place: Any, inverse: Any, node: int, component: int):
-        value = unit(component, shape_value(space.shape, place, node))
-        parts = (node, space.nodes, value, space.degree)
+    def function_in(space: Any, cell: int, place: Any, inverse: Any, node: int):
+        found = (shape_value(space.shape, place, node),)
         if has_gradient:
-            slope = transpose(inverse) * shape_gradient(space.shape, place, node)
-            parts = (*parts, gradient_of_unit(component, slope))
+            found = (*found, transpose(inverse) * shape_gradient(space.shape, place, node))
+        return found
+
+    @func
+    def field_of(space: Any, cell: int, node: int, component: int, function: Any):
+        parts = (node, space.nodes, unit(component, function[0]), space.degree)
+        if has_gradient:
+            parts = (*parts, gradient_of_unit(component, function[1]))
         if is_free:
             parts = (*parts, cell, component, space.shape, space.geometry)
         return basis(*parts)
 
-    return function_at
+    return function_in, field_of
 
 
-def _vector_at(piola: Piola, basis: Any, is_free: bool) -> Function:
+def _vector_at(piola: Piola, basis: Any, is_free: bool) -> tuple[Function, Function]:
     """The same for vector-valued shape functions."""
     value, gradient = basis_functions(piola)
 
     @func
-    def vector_at(space: Any, cell: int, place: Any, inverse: Any, node: int, component: int):
+    def vector_in(space: Any, cell: int, place: Any, inverse: Any, node: int):
         at = (space, cell, place, inverse, node)
-        parts = (node, space.nodes, value(*at), space.degree, gradient(*at))
+        return value(*at), gradient(*at)
+
+    @func
+    def field_of(space: Any, cell: int, node: int, component: int, function: Any):
+        parts = (node, space.nodes, function[0], space.degree, function[1])
         if is_free:
             parts = (*parts, cell, component, space.signs, space.shape, space.geometry)
         return basis(*parts)
 
-    return vector_at
+    return vector_in, field_of
 
 
 @cache
@@ -297,14 +306,18 @@ def space_record(values: Values, scalar: Scalar, dimension: int, shape: Any, geo
     geometry.
     """
     made = basis_record(values, scalar, dimension, shape, geometry)
-    function_at = _function_at(values, made, geometry is not None)
+    function_in, field_of = _function_at(values, made, geometry is not None)
 
     @func
-    def basis(space: Any, s: Any, node: int, component: int):
-        return function_at(space, s.cell, s.place, inverse_of(s, space), node, component)
+    def function(space: Any, s: Any, node: int):
+        return function_in(space, s.cell, s.place, inverse_of(s, space), node)
+
+    @func
+    def basis(space: Any, s: Any, node: int, component: int, found: Any):
+        return field_of(space, s.cell, node, component, found)
 
     name = f"Space_{values.word}_{shape.__name__}in{dimension}"
-    return record(name, _of_spaces(values, shape, geometry), {"basis": basis})
+    return record(name, _of_spaces(values, shape, geometry), {"function": function, "basis": basis})
 
 
 def _of_spaces(values: Values, shape: Any, geometry: Any) -> dict[str, Any]:
@@ -317,18 +330,25 @@ def trace_space_record(values: Values, scalar: Scalar, dimension: int, shape: An
     follow those of the first one.
     """
     made = trace_record(values, scalar, dimension, shape)
-    function_at = _function_at(values, basis_record(values, scalar, dimension, shape, None), False)
+    function_in, field_of = _function_at(values, basis_record(values, scalar, dimension, shape, None), False)
     number = scalar_class(scalar)
 
     @func
-    def basis(space: Any, s: Any, node: int, component: int):
+    def function(space: Any, s: Any, node: int):
         count = space.shape.values.shape[1]
-        cell, place, inverse, at, is_inner = s.cell, s.place, s.inverse, node, node < count
-        if not is_inner:
+        cell, place, inverse, at = s.cell, s.place, s.inverse, node
+        if node >= count:
             cell, place, inverse, at = s.other.cell, s.other.place, s.other.inverse, node - count
+        return function_in(space, cell, place, inverse, at)
+
+    @func
+    def basis(space: Any, s: Any, node: int, component: int, found: Any):
+        count = space.shape.values.shape[1]
+        cell, at, is_inner = s.cell, node, node < count
+        if not is_inner:
+            cell, at = s.other.cell, node - count
         is_outer = is_inner == (s.cell == s.other.cell)
-        function = function_at(space, cell, place, inverse, at, component)
-        return made(function, number(is_inner), number(is_outer), space.degree)
+        return made(field_of(space, cell, at, component, found), number(is_inner), number(is_outer), space.degree)
 
     name = f"TraceSpace_{values.word}_{shape.__name__}in{dimension}"
-    return record(name, _of_spaces(values, shape, geometry), {"basis": basis})
+    return record(name, _of_spaces(values, shape, geometry), {"function": function, "basis": basis})

@@ -87,10 +87,15 @@ def point_space_record(values: Values) -> Any:
     unit, one = unit_of(values), scalar_class(scalar)(1.0)
 
     @func
-    def supplied(space: Any, s: Any, node: int, component: int):
+    def no_function(space: Any, s: Any, node: int):
+        return 1
+
+    @func
+    def supplied(space: Any, s: Any, node: int, component: int, function: Any):
         return basis(unit(component, one))
 
-    return record(f"PointSpace_{values.word}", {"nodes_of_element": int}, {"basis": supplied})
+    supplies = {"function": no_function, "basis": supplied}
+    return record(f"PointSpace_{values.word}", {"nodes_of_element": int}, supplies)
 
 
 class PointBasisSpace(BasisSpace):
