@@ -139,8 +139,7 @@ class PartsWorker(Worker):
 
     def _curved(self, geometry: Any, degree: int) -> Callable[[], Any]:
         field = self.fem.make_polynomial_space(geometry, degree=degree, dtype=self.wp.vec2).make_field()
-        positions = field.space.node_positions()
-        x = np.asarray(positions.numpy() if hasattr(positions, "numpy") else positions)
+        x = field.space.node_positions().numpy()
         places = np.stack([(1.0 + x[:, 0]) * np.cos(x[:, 1]), (1.0 + x[:, 0]) * np.sin(x[:, 1])], axis=1)
         field.dof_values = self.wp.array(places, dtype=self.wp.vec2)
         ring = field.make_deformed_geometry(relative=False)

@@ -106,6 +106,17 @@ def test_classes_of_spaces_tell_them_apart():
         _ = fem.space.shape
 
 
+def test_positions_of_nodes_are_written_to_arrays():
+    space = fem.make_polynomial_space(fem.Grid2D(res=(2, 1)), degree=2, dtype=wp.vec2)
+    out = wp.zeros(space.node_count(), dtype=wp.vec2)
+    assert space.node_positions(out) is out
+    line = [0.0, 0.25, 0.5, 0.75, 1.0]
+    expected = np.stack(np.meshgrid(line, [0.0, 0.5, 1.0], indexing="ij"), axis=-1).reshape(-1, 2)
+    assert np.array_equal(out.numpy(), expected)
+    assert np.array_equal(space.node_positions().numpy(), expected)
+    assert type(space.node_positions().numpy()) is np.ndarray
+
+
 def test_mistakes_are_told():
     square = fem.make_element_shape_function(fem.Element.SQUARE, 1)
     triangle = fem.ShapeFunction(fem.Element.TRIANGLE, 1, EDGES, LINEAR)

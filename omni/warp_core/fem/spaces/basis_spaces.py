@@ -32,6 +32,14 @@ __all__ = [
 _LATTICES = ElementBasis.LAGRANGE, ElementBasis.BSPLINE  # whose nodes make a lattice in grids; splines of degree 1
 
 
+class NodePositions(np.ndarray):
+    """The positions of nodes, a row each. Programs for warp-lang call `.numpy()` on them."""
+
+    def numpy(self) -> np.ndarray:
+        """Return the positions as an array of NumPy."""
+        return np.asarray(self)
+
+
 class BasisSpace:
     """Shape functions on the cells of a geometry, and which nodes cells share.
 
@@ -156,12 +164,12 @@ class BasisSpace:
         made = factory(values, g.scalar, g.dimension, *kinds)
         return made(*own, self.degree, shape) if where is None else made(*own, self.degree, shape, where)
 
-    def node_positions(self) -> np.ndarray:
+    def node_positions(self) -> NodePositions:
         """The positions of nodes, on the host; NaN for vertices that no cell has."""
         g = self.geometry
         found = np.full((self.node_count(), g.dimension), np.nan)
         found[self.cell_nodes] = g.positions_at(self.shape.nodes)
-        return found
+        return found.view(NodePositions)
 
 
 SpaceTopology = BasisSpace  # shape functions know which nodes cells share

@@ -23,7 +23,7 @@ from ..geometries.partitions import GeometryPartition
 from ..index_types import NULL_NODE_INDEX
 from ..kernel_records import SAMPLE, one_at_points, record, row_at, scalar_class
 from .basis_records import unit_of
-from .basis_spaces import BasisSpace
+from .basis_spaces import BasisSpace, NodePositions
 from .dof_mappers import DofMapper
 from .field_records import Values
 
@@ -189,7 +189,7 @@ class PointBasisSpace(BasisSpace):
         places = empty(0, dtype=int32, device=dofs.device) if part is None else part.node_places
         return point_field_record(values)(dofs, places, self._by_order)
 
-    def node_positions(self) -> np.ndarray:
+    def node_positions(self) -> NodePositions:
         """The positions of points, on the host."""
         g, points = self.geometry, self.quadrature
         at = points.by_points.numbers
@@ -197,4 +197,4 @@ class PointBasisSpace(BasisSpace):
         found, nodes = np.full((self.node_count(), g.dimension), np.nan), self._nodes
         places = g.positions_in(cells, coords)
         found[nodes[nodes != NULL_NODE_INDEX]] = places[nodes != NULL_NODE_INDEX]
-        return found
+        return found.view(NodePositions)

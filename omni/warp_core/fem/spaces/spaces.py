@@ -76,9 +76,25 @@ class FunctionSpace:
         """Number of nodes."""
         return self.basis.node_count()
 
-    def node_positions(self) -> np.ndarray:
-        """The positions of nodes, on the host: nodes x coordinates."""
-        return self.basis.node_positions()
+    def node_positions(self, out: array | None = None) -> Any:
+        """Return the positions of nodes.
+
+        Args:
+            out: An array of vectors for them.
+
+        Returns:
+            `out`; without it an array of NumPy, nodes x coordinates. This has a method `numpy`, too, as programs for
+            warp-lang call it.
+
+        >>> space = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(1, 1)))
+        >>> space.node_positions().numpy().tolist()
+        [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+        """
+        found = self.basis.node_positions()
+        if out is None:
+            return found
+        out.assign(found)
+        return out
 
     def make_field(self, space_partition: SpacePartition | None = None) -> DiscreteField:
         """Return a discrete field of this space, zero everywhere."""
