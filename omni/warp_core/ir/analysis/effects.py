@@ -34,9 +34,9 @@ def written_params(fn: Function) -> tuple[bool, ...]:
 
 
 def written_arrays(fn: Function) -> tuple[frozenset[Members], ...]:
-    """For each parameter, the arrays in it through which a store or atomic may reach memory: the numbers of the members
-    that lead to each of them, none for a parameter that is an array.
+    """For each parameter, the arrays in it through which a store or atomic may reach memory.
 
+    An array in a struct is told by the numbers of the members that lead to it. A parameter that is an array has none.
     An array that passes through control flow counts as any array of its element type.
     """
     return _written(fn, {})
