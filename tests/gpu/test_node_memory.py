@@ -7,7 +7,7 @@ from omni.warp_core.nodes.values.bundles import prims_of
 from tests.gpu.test_node_geometry import CLOCK, NOISE, mover, taken_out
 from tests.gpu.test_node_geometry import READ as MESH
 from tests.gpu.test_nodes import DEVICE, Scene
-from tests.nodes.extensions.conftest import no_stand_ins_stay  # noqa: F401
+from tests.nodes.conftest import no_stand_ins_stay  # noqa: F401
 from tests.nodes.extensions.memory_nodes import bundled, other, sway, write_nodes
 from tests.nodes.kernel.kernel_scenes import POINTS, READ, write
 
