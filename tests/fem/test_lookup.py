@@ -456,3 +456,17 @@ def test_positions_between_cells_of_grids_have_the_coordinates_that_were_found(d
     fem.interpolate(coords_twice, at=fem.Cells(grid), dim=81, values=values)
     np.testing.assert_array_equal(asked.numpy(), found.numpy())
     assert asked.numpy().min() >= 0.0 and asked.numpy().max() <= 1.0
+
+
+@fem.integrand
+def numbered(s: fem.Sample, out: wp.array(dtype=int)):
+    out[s.qp_index] = s.qp_index + 1
+
+
+@pytest.mark.parametrize("vector", [wp.vec2, wp.vec2d])
+def test_points_without_elements_in_both_precisions(vector):
+    """In one process: the types of the points are told apart by the precision of the geometry."""
+    grid = fem.Grid2D(res=(2, 2), bounds_lo=vector(0.0), bounds_hi=vector(1.0))
+    out = wp.zeros(5, dtype=int)
+    fem.interpolate(numbered, at=fem.Cells(grid), dim=5, values={"out": out})
+    assert out.numpy().tolist() == [1, 2, 3, 4, 5]

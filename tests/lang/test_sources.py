@@ -302,7 +302,7 @@ def test_options():
     def k(x: wp.array(dtype=float)):
         x[0] = 1.0
 
-    assert (k.enable_backward, k.lanes, k.options, k.module.name) == (False, 1, {}, k.key)
+    assert (k.enable_backward, k.lanes, k.options, k.module.name) == (False, 1, {"enable_backward": False}, k.key)
     with pytest.raises(TypeError, match="did you mean 'lanes'"):
         wp.kernel(lane=1)
     with pytest.raises(TypeError, match=r"wp.launch\(k"):

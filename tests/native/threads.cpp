@@ -223,10 +223,12 @@ std::vector<uint8_t> built_grid() {
     for (int32_t i = -400; i < 400; ++i) voxels.push_back({i * 7, i * i % 900, 40 - i});
     wc::Blocks leaves = wc::find_blocks(voxels, wc::kLeafWidth);
     std::vector<uint8_t> masks(wc::kMaskOfLeaf * leaves.origins.size()), background{0, 0, 128, 63};
+    const std::vector<uint8_t> header(wc::kHeader);
+    constexpr std::array<double, 9> same{1, 0, 0, 0, 1, 0, 0, 0, 1};
     wc::set_masks(voxels, leaves, masks);
     wc::NodeTree tree(leaves.origins, {}, {});
     std::vector<uint8_t> grid(static_cast<size_t>(tree.offsets(layout)[3]));
-    wc::write_grid(tree, layout, {masks, background, {}, {}, {}}, grid);
+    wc::write_grid(tree, layout, {header, {same, same, {}}, masks, background, {}, {}, {}}, grid);
     return grid;
 }
 

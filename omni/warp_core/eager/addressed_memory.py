@@ -27,7 +27,7 @@ def register(array: Any) -> None:
 
 
 def register_arrays_of(owner: Any) -> None:
-    """Do the same for all arrays that `owner.addressed_arrays()` lists, which exist as long as `owner` does."""
+    """Do the same for all arrays that `owner._addressed_arrays()` lists, which exist as long as `owner` does."""
     _unlisted[owner] = None
 
 
@@ -36,7 +36,7 @@ def _list() -> None:
     global _unlisted
     owners, _unlisted = _unlisted, WeakKeyDictionary()
     for owner in list(owners):
-        for array in owner.addressed_arrays():
+        for array in owner._addressed_arrays():
             register(array)
 
 

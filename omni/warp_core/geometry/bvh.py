@@ -183,7 +183,7 @@ class Bvh(Structure):
             )
         )
 
-    def addressed_arrays(self) -> Iterable[array]:
+    def _addressed_arrays(self) -> Iterable[array]:
         """Return all arrays that its descriptor leads to."""
         return (self._lowers, self._uppers, *(() if self._tree is None else self._tree.arrays()))
 

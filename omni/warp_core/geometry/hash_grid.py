@@ -234,7 +234,7 @@ class HashGrid(Structure):
             self._groups = empty(count, dtype=int32, device=self.device)
             register_arrays_of(self)
 
-    def addressed_arrays(self) -> Iterable[array]:
+    def _addressed_arrays(self) -> Iterable[array]:
         """Return all arrays that its descriptor leads to, now or when a captured build runs."""
         now = (self._starts, self._ids, self._groups, *self._coordinates)
         return (*now, *self._published, *self._captured)

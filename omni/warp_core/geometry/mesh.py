@@ -223,7 +223,7 @@ class Mesh(Structure):
         kept.write(self._place, kept.pack(id=self._number, bvh=self._tree.number, num_faces=faces, **at))
         register_arrays_of(self)
 
-    def addressed_arrays(self) -> Iterable[array]:
+    def _addressed_arrays(self) -> Iterable[array]:
         """Return all arrays that its descriptors lead to."""
         given = (self._points, self._indices, self._velocities)
         return (*(a for a in given if a is not None), *(() if self._bvh is None else self._bvh.arrays()))

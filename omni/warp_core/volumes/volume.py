@@ -141,7 +141,7 @@ class Volume(Structure):
         self._memory, self._built, self._cells, self._values = memory, grid, places, values
         register_arrays_of(self)
 
-    def addressed_arrays(self) -> tuple[Array, ...]:
+    def _addressed_arrays(self) -> tuple[Array, ...]:
         """Return all arrays that its descriptor leads to."""
         return self._memory, self._cells
 

@@ -149,4 +149,4 @@ def loose_points_record(scalar: Scalar) -> Any:
         coords = coords_type()
         return made(-1, coords, number, type(coords[0])(0.0), vec2i(), vec2i(), 0, coords, -1)
 
-    return _points("LoosePoints", {"count": int}, {}, no_count, sample_of_number)
+    return _points(f"LoosePoints_{scalar}", {"count": int}, {}, no_count, sample_of_number)
