@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import inverse, tid
+from ... import tid
 from ...arrays.array import array, array1d
 from ...arrays.factories import empty
 from ...dispatch import observers
@@ -20,8 +20,8 @@ from ...lang.kernel import func, kernel
 from ...lang.values.scalars import int32
 from ...launches.launch import launch
 from ..geometries.cell_geometry import Geometry, SideTable
+from ..geometries.mesh_geometry import inverse_in_space, inverse_in_surface
 from ..kernel_records import (
-    inverse_of_surface,
     jacobian_at,
     position_at,
     record,
@@ -57,18 +57,6 @@ def moved_position(g: Any, cell: int, place: Any, coords: Any):
 def moved_jacobian(g: Any, cell: int, place: Any):
     """The derivative of moved positions by coordinates."""
     return jacobian_at(g.base, cell, place) + slopes_at(g.field, cell, place)
-
-
-@func
-def inverse_in_space(g: Any, cell: int, place: Any):
-    """The inverse of the derivative."""
-    return inverse(jacobian_at(g, cell, place))
-
-
-@func
-def inverse_in_surface(g: Any, cell: int, place: Any):
-    """The inverse of the derivative of a surface: of vectors in it."""
-    return inverse_of_surface(jacobian_at(g, cell, place))
 
 
 @cache
