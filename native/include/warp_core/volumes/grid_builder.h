@@ -96,8 +96,8 @@ struct GridContent {
 // Writes a grid. Returns how many voxels of leaves are active.
 int64_t write_grid(const NodeTree& tree, const GridLayout& layout, const GridContent& content, Room out);
 
-// Writes where a grid is into its header: the map, the size of voxels, and the box around those from `low` to `high`,
-// which is zero if there are none.
+// Writes where a grid is into its header: the map, the size of voxels, and the box around those from `low` to `high`.
+// Where a number of `high` is below that of `low`, there are no voxels, and the box is zero.
 void place_grid(const Placement& placement, const Voxel& low, const Voxel& high, Room header);
 
 // -- cells -----------------------------------------------------------------------------------------------------------

@@ -256,8 +256,10 @@ class _ValueLinker:
 
 
 def _accessed(adjoint: Function, final: set[Operation]) -> list[Value]:
-    """The arrays that the forward code in an adjoint reads or, replaying the launch, writes or passes on. Arrays of
-    structures are none of these: a tape keeps structures as they were before the launch, with memory of their own.
+    """The arrays that the forward code in an adjoint reads or, replaying the launch, writes or passes on.
+
+    It leaves out arrays of structures, as meshes have them. The tape saves a structure as it was before the launch, in
+    memory of its own.
     """
     found = [a for op in adjoint.body.walk() if op not in final for a in _arrays_of(op)]
     return [a for a in found if not (is_gradient(a) or is_own(a) or is_made_by(a, "array_at"))]
