@@ -110,11 +110,12 @@ class Program:
         else:
             self.add(indent, "same = n - b")
         count = self.r.choice(["size", "0, size, 1", "size - 1, -1, -1"])
+        unshared = [value for value in alike if value != "u[0]"]  # which one of the iterations writes
         self.add(indent, f"for {name} in wp.block_range({count}):")
         self.add(indent, f"    mine = s[(size + {name} - {self.r.randrange(2)}) % size] + same * {name}")
         if self.r.random() < 0.5:
             self.add(indent, f"    if mine & {self.r.choice([1, 4])} == 0:")
-            self.add(indent, f"        u[{name}] = mine ^ {self.r.choice(alike)}")
+            self.add(indent, f"        u[{name}] = mine ^ {self.r.choice(unshared)}")
             self.add(indent, "        continue")
         self.add(indent, f"    for q{self.fresh} in range({name} & 3):")
         self.add(indent, f"        mine += q{self.fresh} * s[size - 1 - {name}]")
