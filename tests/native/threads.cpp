@@ -87,7 +87,8 @@ void launches_that_are_cancelled() {
 // Adds `value` to `to` by the log of the calling thread: one record of one lane with one double.
 void log_addition(double* to, double value) {
     wc_log* log = wc_log_of_thread();
-    const uint64_t header = 1 | 1 << 8 | 1 << 16 | uint64_t{1} << 32;
+    // Of the type double, lanes, numbers of a lane, words of the record, and the mask of lanes: see log_records.h.
+    const uint64_t header = 1 | 1 << 2 | 1 << 8 | 3 << 20 | uint64_t{1} << 32;
     char* at = static_cast<char*>(log->at);
     std::memcpy(at, &header, 8);
     std::memcpy(at + 8, &to, 8);
