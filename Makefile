@@ -152,7 +152,7 @@ GPU_SECONDS ?= 540
 gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the tests on the first GPU
 	$(GPU_PYTHON) tools/gpu_tests.py --jobs $(GPU_JOBS) --seconds $(GPU_SECONDS) $(GPU_SUITES)
 
-# GPU_PEER_PYTHON: a Python that has what to compare with (benchmarks/requirements-gpu.txt), or a part of it.
+# GPU_PEER_PYTHON: a Python that has what to compare with (benchmarks/requirements/gpu.txt), or a part of it.
 GPU_PEER_PYTHON ?= $(GPU_PYTHON)
 gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks on the first GPU
 	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)
@@ -193,7 +193,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 
 # warp-lang in an environment of its own, which also sees PyTorch and JAX of .venv-interop. INTEROP_ROUNDS: more are quieter.
 INTEROP_ROUNDS ?= 5
-.venv-interop-peer/tools: benchmarks/requirements-interop.txt .venv-interop/tools
+.venv-interop-peer/tools: benchmarks/requirements/interop.txt .venv-interop/tools
 	@echo "Make a virtual environment in .venv-interop-peer with warp-lang (half a minute the first time)"
 	$(PYTHON) -m venv .venv-interop-peer
 	.venv-interop/bin/python -m tools.share_packages .venv-interop-peer

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 SEED = 11
 SAMPLE_SECONDS = 0.02  # a sample is as many calls as fill this time

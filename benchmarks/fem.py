@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 # Task -> what it does.
 TASKS = {

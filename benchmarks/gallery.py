@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from report import machine, table
+from harness.report import machine, table
 
 import omni.warp_core as wp
 

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import peers
-from contenders import Contender, WorkerError, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, WorkerError, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 EMBREE = "Embree"
 SEED = 5

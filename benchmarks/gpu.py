@@ -8,7 +8,7 @@ Every output is compared with a float64 NumPy computation before any time is tak
 measures the bandwidth of copies and the rate of multiply-adds, of which programs reach a share. Sums, scans, sorts and
 the gradients of springs follow. Then come a graph of 100 small launches, through this package and by the driver alone,
 one launch alone, and the time from a new source file to its result. A peer that is not installed, or cannot use the
-GPU, is left out and named; requirements-gpu.txt has what to install for all. What takes too long is cut short or left
+GPU, is left out and named; requirements/gpu.txt has what to install for all. What takes too long is cut short or left
 out, and its row says so. `--simulated` tries all this out without a GPU, `--small` on little data: their numbers mean
 nothing. The workers are gpu_wp.py, gpu_cupy.py and gpu_numba.py.
 """
@@ -23,13 +23,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from contenders import ROOT, Contender, WorkerError, serve
-from gpu_worker import SAMPLES
-from programs import PROGRAMS
-from report import NUMBA, OURS, WARP, machine, table
+from harness.contenders import ROOT, Contender, WorkerError, serve
+from harness.gpu_worker import SAMPLES
+from harness.report import NUMBA, OURS, WARP, machine, table
+from kernels.programs import PROGRAMS
 
 CUPY, DRIVER = "CuPy", "the driver"
-WORKERS = {"omni.warp_core": "gpu_wp", "warp": "gpu_wp", "cupy": "gpu_cupy", "numba": "gpu_numba"}
+WORKERS = {
+    "omni.warp_core": "harness.gpu_wp",
+    "warp": "harness.gpu_wp",
+    "cupy": "harness.gpu_cupy",
+    "numba": "harness.gpu_numba",
+}
 PEERS = {WARP: "warp", CUPY: "cupy", NUMBA: "numba"}
 DEVICE = "cuda:0"
 ALGORITHMS = {"sum": "sum of 16 M floats", "scan": "scan of 16 M ints", "sort": "sort of 16 M pairs of ints"}

@@ -6,7 +6,7 @@ The gradients of both are compared before any time is taken; then they take turn
 reported: the launch alone, the launch on a tape with what the tape keeps, and `backward`. warp-lang runs CPU kernels on
 one thread; `--threads` sets ours. Then come figures of this package alone. They are the distance of `backward` from
 what the machine allows (`LIMITS`), and the cost of `config.deterministic`. Backward over forward follows for the
-kernels of programs.py. Last come the time to compile an adjoint in a process that has compiled before, and the time of
+programs of `kernels`. Last come the time to compile an adjoint in a process that has compiled before, and the time of
 a launch of 16 threads.
 """
 
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from programs import PROGRAMS as EXAMPLES
-from report import OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import OURS, WARP, machine, table
+from kernels.programs import PROGRAMS as EXAMPLES
 
 HERE = Path(__file__).resolve().parent
 IN_ORDER = "deterministic"
@@ -293,7 +293,9 @@ def main() -> None:
     small = [[p.title, *(f"{t:.1f}" for t in contenders[OURS].ask("small", p.name))] for p in chosen]
     print("\n" + table([f"{SMALL} threads, µs", "launch", "recorded launch", "backward"], small))
     if not options.only:
-        report_examples(Contender(sys.executable, str(HERE / "worker.py"), "omni.warp_core", options.threads))
+        report_examples(
+            Contender(sys.executable, str(HERE / "harness" / "worker.py"), "omni.warp_core", options.threads)
+        )
     for contender in contenders.values():
         contender.close()
 

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, WorkerError, serve
 from geometry import bumpy_sphere
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, WorkerError, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 from surfaces import field
 
 QUERIES, SEED = 200_000, 7

@@ -4,7 +4,7 @@
 
 Run it with a Python that has this package, PyTorch and JAX; PYTHON has warp-lang beside the same versions of both. The
 two packages are in processes of their own and take turns. The figures are microseconds of processor time, the least of
-all rounds. interop_worker.py has the cases; each checks its result before it is timed.
+all rounds. harness/interop_worker.py has the cases; each checks its result before it is timed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import machine, table
+from harness.report import machine, table
 
-WORKER = Path(__file__).resolve().parent / "interop_worker.py"
+WORKER = Path(__file__).resolve().parent / "harness" / "interop_worker.py"
 
 
 class Side:

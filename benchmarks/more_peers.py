@@ -16,10 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import peers
-from contenders import WorkerError
-from programs import PROGRAMS
-from report import OURS, machine, table
+from harness import peers
+from harness.contenders import WorkerError
+from harness.report import OURS, machine, table
+from kernels.programs import PROGRAMS
 from run import Timed, run_program
 
 PACKAGES = {"JAX": "jax", "Dr.Jit": "drjit", "Taichi": "taichi", "Quadrants": "quadrants"}
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--processor-time", action="store_true", help="count processor time of all threads")
     options = parser.parse_args()
     threads = os.cpu_count() or 1
-    theirs = options.peer_python or str(peers.python("requirements-more-peers.txt", ".venv-more-peers"))
+    theirs = options.peer_python or str(peers.python("more-peers.txt", ".venv-more-peers"))
     wanted = [(OURS, sys.executable, "omni.warp_core"), *((k, theirs, v) for k, v in PACKAGES.items())]
     kind = ProcessorTimed if options.processor_time else Timed
     found = [pair for how in wanted if (pair := started(kind, *how, threads)) is not None]

@@ -19,9 +19,9 @@ import time
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 TREE = "cKDTree"
 SEED, NEIGHBOURS = 11, 30

@@ -3,7 +3,8 @@
     python benchmarks/node_frames.py [PYTHON]
 
 PYTHON is an interpreter with warp-lang; without it, the environment of the peers is used. There, Python nodes do what
-the host of such nodes does: they wrap arrays, fill the structs, launch, and hand the arrays on (node_frames_peer.py).
+the host of such nodes does: they wrap arrays, fill the structs, launch, and hand the arrays on. See
+harness/node_frames_peer.py.
 Here, the player replays the nodes. Both run the same texts and take turns. Figures are processor time of a frame, the
 fastest round of each.
 """
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-import peers
+from harness import peers
 
 from omni.warp_core.nodes.graph.evaluate import Evaluator
 from omni.warp_core.nodes.play.player import Player, Settings
@@ -87,7 +88,7 @@ class Peer:
 
     def __init__(self, python: str, folder: str):
         np.save(f"{folder}/points.npy", points())
-        script = str(Path(__file__).with_name("node_frames_peer.py"))
+        script = str(Path(__file__).parent / "harness" / "node_frames_peer.py")
         self.process = subprocess.Popen(
             [python, script, folder],
             stdin=subprocess.PIPE,

@@ -6,7 +6,7 @@ Every output is compared with a float64 NumPy computation, to the tolerance prin
 implementations then take turns, so that a disturbance of the machine meets all of them; medians are reported, ratios
 last. warp-lang runs CPU kernels on one thread, so this package is timed on one thread too.
 
-Read programs.py for what is computed, kernels_wp.py and kernels_numba.py for how.
+Read kernels/programs.py for what is computed, kernels/in_wp.py and kernels/in_numba.py for how.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, WorkerError
-from programs import PROGRAMS, STREAM, Program
-from report import ALONE, NUMBA, OURS, WARP, bandwidth_table, machine, programs_table
+from harness import peers
+from harness.contenders import Contender, WorkerError
+from harness.report import ALONE, NUMBA, OURS, WARP, bandwidth_table, machine, programs_table
+from kernels.programs import PROGRAMS, STREAM, Program
 
 HERE = Path(__file__).resolve().parent
 SAMPLE_SECONDS = 0.2  # a sample is as many runs as fill this time
@@ -38,7 +38,7 @@ class Timed(Contender):
     """A contender, and how long its samples took by the clock on the wall and of processor time."""
 
     def __init__(self, label: str, python: str, package: str, threads: int) -> None:
-        super().__init__(python, str(HERE / "worker.py"), package, threads, OMP_WAIT_POLICY="passive")
+        super().__init__(python, str(HERE / "harness" / "worker.py"), package, threads, OMP_WAIT_POLICY="passive")
         self.label, self.threads = label, threads
         self.wall = self.cpu = 0.0  # seconds
 

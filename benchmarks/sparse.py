@@ -20,11 +20,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import peers
 import scipy.sparse
 import scipy.sparse.linalg
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 SCIPY = "SciPy"
 # Task -> what it does.

@@ -18,9 +18,9 @@ from typing import Any
 
 import gradients
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import OURS, WARP, machine, table
 
 SPRINGS, FEW_POINTS, REACH = 1_000_000, 170_000, 64
 STEPS, SIDES = 100, (8, 16, 32)

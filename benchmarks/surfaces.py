@@ -18,9 +18,9 @@ import time
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
 
 # Class -> how many times faster it is to be.
 METHODS = {"IsoSurfaceMarchingCubes": 10, "IsoSurfaceNets": 2}

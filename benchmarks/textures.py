@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
-from sample_rates import print_rates
+from harness.sample_rates import print_rates
 
 COUNT, LAUNCHES = 2_000_000, 6
 CASES = ("3-D float32", "2-D RGBA8", "2-D float32", "2-D float32 rows", "2-D RGBA8 levels")

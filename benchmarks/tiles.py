@@ -21,11 +21,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import ALONE, OURS, WARP, machine, table
-from tile_algorithms import ALGORITHMS, arrays
-from tile_algorithms import kernels as algorithms
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import ALONE, OURS, WARP, machine, table
+from kernels.tile_algorithms import ALGORITHMS, arrays
+from kernels.tile_algorithms import kernels as algorithms
 
 NUMPY = "NumPy"
 COLUMNS, SQUARE = 1024, 64

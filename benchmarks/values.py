@@ -16,9 +16,9 @@ import timeit
 from typing import Any, NamedTuple
 
 import numpy as np
-import peers
-from contenders import Contender, serve
-from report import OURS, WARP, machine, table
+from harness import peers
+from harness.contenders import Contender, serve
+from harness.report import OURS, WARP, machine, table
 
 SAMPLE_SECONDS = 0.05
 WARM_UP = 3000  # evaluations

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sample_rates import print_rates
+from harness.sample_rates import print_rates
 
 RADIUS, BAND = 250, 3  # voxels
 COUNT, LAUNCHES = 2_000_000, 6

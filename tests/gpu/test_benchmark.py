@@ -31,9 +31,9 @@ extern "C" void be_thread(unsigned block, unsigned size, unsigned thread) {
 def module(monkeypatch):
     """Imports modules of the benchmarks, with next to no data."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    sizes = importlib.import_module("gpu_worker").TINY
+    sizes = importlib.import_module("harness.gpu_worker").TINY
     for name, size in sizes.items():
-        monkeypatch.setattr(importlib.import_module("programs"), name, size)
+        monkeypatch.setattr(importlib.import_module("kernels.programs"), name, size)
     return importlib.import_module
 
 
@@ -68,10 +68,10 @@ def test_it_ends_in_time():
 
 
 def test_workers_that_take_too_long_are_ended(module, tmp_path):
-    contenders = module("contenders")
+    contenders = module("harness.contenders")
     script = tmp_path / "slow.py"
     script.write_text(
-        f"import sys, time\nsys.path.insert(0, {str(BENCHMARKS)!r})\nfrom contenders import serve\n"
+        f"import sys, time\nsys.path.insert(0, {str(BENCHMARKS)!r})\nfrom harness.contenders import serve\n"
         "class Worker:\n    def sleep(self, seconds): time.sleep(seconds); return seconds\nserve(Worker)\n"
     )
     worker = contenders.Contender(sys.executable, script)
@@ -83,7 +83,7 @@ def test_workers_that_take_too_long_are_ended(module, tmp_path):
 
 @pytest.mark.parametrize("name", ["nbody", "mandelbrot", "mix", "stencil", "saxpy", "particles"])
 def test_kernels_in_cuda_c(module, tmp_path, name):
-    kernels, programs = module("kernels_cuda"), module("programs")
+    kernels, programs = module("kernels.in_cuda"), module("kernels.programs")
     source, library = tmp_path / "kernels.cpp", tmp_path / "kernels.so"
     source.write_text(AS_CPP + kernels.SOURCE.read_text())
     subprocess.run([os.environ.get("CXX", "c++"), "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
@@ -110,7 +110,7 @@ def test_kernels_in_cuda_c(module, tmp_path, name):
 def test_operations_are_counted(module, monkeypatch):
     """By hand: 20 for a pair of bodies, 8 for a step of Mandelbrot's."""
     monkeypatch.setattr(sys, "argv", ["worker", "omni.warp_core"])
-    kernels, operations, programs = module("kernels_wp"), module("operations"), module("programs")
+    kernels, operations, programs = module("kernels.in_wp"), module("kernels.operations"), module("kernels.programs")
 
     def counted(name):
         program = next(p for p in programs.PROGRAMS if p.name == name)

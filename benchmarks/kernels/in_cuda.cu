@@ -1,5 +1,5 @@
 // The programs in CUDA C, for gpu_cupy.py: input arrays, scalars, outputs. A thread for each element, as in
-// kernels_wp.py. tests/gpu/test_benchmark.py runs them on the CPU.
+// in_wp.py. tests/gpu/test_benchmark.py runs them on the CPU.
 
 #define INDEX (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x)
 

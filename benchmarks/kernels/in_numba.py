@@ -1,4 +1,4 @@
-"""The programs for numba: njit(parallel=True), fastmath off. Same interface as kernels_wp.py.
+"""The programs for numba: njit(parallel=True), fastmath off. Same interface as in_wp.py.
 
 Constants are typed float32 throughout; a Python float would turn numba's arithmetic into float64.
 """
@@ -7,7 +7,7 @@ import math
 
 import numba
 import numpy as np
-import programs
+from kernels import programs
 from numba import njit, prange
 
 F = np.float32

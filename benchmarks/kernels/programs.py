@@ -1,7 +1,7 @@
 """The programs that every implementation runs: inputs, a float64 judge, tolerances, and what to count.
 
-Start with `PROGRAMS`. The kernels are in kernels_wp.py (this package and warp-lang, one source for both) and in
-kernels_numba.py. Both find the inputs by the names given here, and return outputs by the names that `reference` uses.
+Start with `PROGRAMS`. The kernels are in in_wp.py (this package and warp-lang, one source for both) and in
+in_numba.py. Both find the inputs by the names given here, and return outputs by the names that `reference` uses.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Program(NamedTuple):
     goal: float = 0.0  # wanted speed over warp-lang
     moved: int = 0
     bandwidth_goal: float = 0.0  # wanted share of the machine's copy bandwidth
-    numba: bool = True  # whether kernels_numba.py has it
+    numba: bool = True  # whether in_numba.py has it
 
 
 def _floats(rng: np.random.Generator, *shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:

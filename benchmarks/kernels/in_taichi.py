@@ -1,11 +1,11 @@
-"""Some of the programs for Taichi and for Quadrants, one source for both. Same interface as kernels_wp.py."""
+"""Some of the programs for Taichi and for Quadrants, one source for both. Same interface as in_wp.py."""
 
 import importlib
 import sys
 from typing import Any
 
 import numpy as np
-import programs
+from kernels import programs
 
 ti: Any = importlib.import_module(sys.argv[1])
 Line, Image = ti.types.ndarray(dtype=ti.f32, ndim=1), ti.types.ndarray(dtype=ti.f32, ndim=2)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import programs
-from gpu_worker import GpuWorker, Run
+from harness.gpu_worker import GpuWorker, Run
+from kernels import programs
 from numba import cuda
 
 BLOCK = 256

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from programs import PROGRAMS, Program
+from kernels.programs import PROGRAMS, Program
 
 OURS, ALONE, WARP, NUMBA = "ours", "ours, 1 thread", "warp-lang", "numba"
 

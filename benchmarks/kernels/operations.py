@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import programs
+from kernels import programs
 
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp import interp

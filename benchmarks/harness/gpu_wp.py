@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpu_worker import SAMPLES, SEED, TINY_SHIFT, GpuWorker, Run, Sample
-from programs import PROGRAMS
+from harness.gpu_worker import SAMPLES, SEED, TINY_SHIFT, GpuWorker, Run, Sample
+from kernels.programs import PROGRAMS
 
 DEVICE = "cuda:0"
 REPLAYS, SMALL, EDITS = 200, 100, 7
@@ -29,14 +29,14 @@ def edited(x: wp.array(dtype=float)):
 
 
 class Worker(GpuWorker):
-    """Times kernels_wp.py and what only these two packages have."""
+    """Times in_wp.py and what only these two packages have."""
 
     def __init__(self, package: str, small: bool, simulated: bool) -> None:
         super().__init__(small, simulated)
         if simulated:
             importlib.import_module("tests.gpu.simulation").install()
         self.package = package
-        self.kernels: Any = importlib.import_module("kernels_wp")
+        self.kernels: Any = importlib.import_module("kernels.in_wp")
         self.wp: Any = self.kernels.wp
         self.device = self.wp.get_device(DEVICE)
         self.threads = FUSED_THREADS >> (TINY_SHIFT if small else 0)
@@ -90,7 +90,7 @@ class Worker(GpuWorker):
 
     def operations(self, name: str) -> float:
         """Operations on floats that all threads of a program do."""
-        counting: Any = importlib.import_module("operations")
+        counting: Any = importlib.import_module("kernels.operations")
         program = next(p for p in PROGRAMS if p.name == name)
         inputs = program.inputs(np.random.default_rng(SEED))
         kernel, dim, _, _ = self.kernels.loaded(name, inputs)

@@ -1,4 +1,4 @@
-"""Launch parameters of the kernels in kernels_cuda.cu. gpu_cupy.py compiles them; a test runs them on the CPU."""
+"""Launch parameters of the kernels in in_cuda.cu. gpu_cupy.py compiles them; a test runs them on the CPU."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import programs
+from kernels import programs
 
-SOURCE = Path(__file__).with_name("kernels_cuda.cu")
+SOURCE = Path(__file__).with_name("in_cuda.cu")
 F, I = np.float32, np.int32  # noqa: E741
 
 # Program -> dimensions, scalar arguments, and outputs by shape and type. Kernels take input arrays, scalars, outputs.

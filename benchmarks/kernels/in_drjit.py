@@ -1,13 +1,13 @@
 """Some of the programs for Dr.Jit with its LLVM back end, for which the system must have libLLVM. Same interface as
-kernels_wp.py.
+in_wp.py.
 """
 
 from typing import Any
 
 import drjit as dr
 import numpy as np
-import programs
 from drjit.llvm import Array3f, Float, Int, UInt32
+from kernels import programs
 
 
 @dr.syntax

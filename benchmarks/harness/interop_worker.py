@@ -1,6 +1,6 @@
 """One side of interop.py: times one package, ours or warp-lang, in the company of PyTorch and JAX.
 
-    python benchmarks/interop_worker.py PACKAGE
+    python benchmarks/harness/interop_worker.py PACKAGE
 
 It answers each line of input with a line of JSON: the processor time in microseconds of each case, the least of some
 runs. Both packages run the same text. Start with `CASES`.

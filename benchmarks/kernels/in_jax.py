@@ -1,11 +1,11 @@
-"""Some of the programs for JAX on the CPU, on all cores. Same interface as kernels_wp.py."""
+"""Some of the programs for JAX on the CPU, on all cores. Same interface as in_wp.py."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import programs
+from kernels import programs
 
 jax.config.update("jax_platforms", "cpu")
 

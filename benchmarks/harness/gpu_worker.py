@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import programs
-from programs import PROGRAMS
+from kernels import programs
+from kernels.programs import PROGRAMS
 
 SEED, SAMPLES, LEAST = 20, 21, 3
 ELEMENTS, COPIED = 1 << 24, 64 << 20  # numbers of sums, scans and sorts; floats of copies

@@ -1,4 +1,4 @@
-"""The environment that the peers live in, made once with venv and pip and kept until requirements-peers.txt changes."""
+"""The environment that the peers live in, made once with venv and pip, and made anew when its requirements change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+BENCHMARKS = Path(__file__).resolve().parents[1]
 
 
-def python(requirements: str = "requirements-peers.txt", folder: str = ".venv-peers") -> Path:
+def python(requirements: str = "peers.txt", folder: str = ".venv-peers") -> Path:
     """The peers' interpreter; their environment is made first if it is missing or stale."""
-    environment = HERE.parent / folder
+    environment = BENCHMARKS.parent / folder
     interpreter = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     installed = environment / requirements
-    wanted = (HERE / requirements).read_text()
+    wanted = (BENCHMARKS / "requirements" / requirements).read_text()
     if not installed.exists() or installed.read_text() != wanted:
         print(f"Setting up the peers in {environment.name}/ (once)", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
@@ -28,7 +28,7 @@ def python(requirements: str = "requirements-peers.txt", folder: str = ".venv-pe
                 "-q",
                 "--disable-pip-version-check",
                 "-r",
-                str(HERE / requirements),
+                str(BENCHMARKS / "requirements" / requirements),
             ],
             check=True,
         )

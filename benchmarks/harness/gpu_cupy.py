@@ -8,8 +8,8 @@ from typing import Any
 
 import cupy
 import numpy as np
-from gpu_worker import GpuWorker, Run
-from kernels_cuda import CALLS, SOURCE
+from harness.gpu_worker import GpuWorker, Run
+from kernels.in_cuda import CALLS, SOURCE
 
 BLOCK = 256
 

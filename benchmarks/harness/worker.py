@@ -14,16 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import programs
-from contenders import serve
+from harness.contenders import serve
+from kernels import programs
 
 # The module that has the kernels of a package.
 KERNELS = {
-    "numba": "kernels_numba",
-    "jax": "kernels_jax",
-    "drjit": "kernels_drjit",
-    "taichi": "kernels_taichi",
-    "quadrants": "kernels_taichi",
+    "numba": "kernels.in_numba",
+    "jax": "kernels.in_jax",
+    "drjit": "kernels.in_drjit",
+    "taichi": "kernels.in_taichi",
+    "quadrants": "kernels.in_taichi",
 }
 
 
@@ -48,7 +48,7 @@ class Worker:
 
     def __init__(self, package: str, threads: int) -> None:
         self.package, self.threads = package, threads
-        self.kernels: Any = importlib.import_module(KERNELS.get(package, "kernels_wp"))
+        self.kernels: Any = importlib.import_module(KERNELS.get(package, "kernels.in_wp"))
         self.kernels.set_threads(threads)
         self.runs: dict[str, Callable[[], Any]] = {}
 

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import numpy as np
-import programs
+from kernels import programs
 
 PACKAGE = sys.argv[1]
 DEVICE = os.environ.get("BENCHMARK_DEVICE", "cpu")

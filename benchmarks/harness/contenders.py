@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+BENCHMARKS = Path(__file__).resolve().parents[1]
+ROOT = BENCHMARKS.parent
 
 
 class WorkerError(Exception):
@@ -28,7 +29,7 @@ class Contender:
 
     def __init__(self, python: str, script: str, *arguments: object, **environment: str) -> None:
         command = [python, str(Path(script).resolve()), *map(str, arguments)]
-        variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        variables = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{BENCHMARKS}", **environment}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
         )
