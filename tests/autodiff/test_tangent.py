@@ -25,7 +25,7 @@ from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
-from omni.warp_core.passes.pipeline import run
+from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.autodiff import reference_gradients, test_gradient_table, test_shadow_memory
 from tests.autodiff.corpus import random_programs
 from tests.autodiff.reference_gradients import LARGE, STEP, THREADS, Arrays
@@ -34,10 +34,10 @@ LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:30").split(":"))
 CHUNK = 10
 
 
-def tangent_of(function):
+def tangent_of(function, fused=True):
     made = tangent_kernel(function, tuple(carries(p.type) for p in function.params), library_gradient)
     verifier.verify(made)
-    ready = run(made)
+    ready = run(made, PassOptions(contract=fused))
     verifier.verify(ready)
     return ready
 
@@ -58,25 +58,30 @@ def pushed(ready, values: Arrays, along: Arrays) -> tuple[Arrays, Arrays]:
 
 def verdict(seed: int) -> reference_gradients.Verdict:
     function = lower_kernel(reference_gradients.kernel_of(random_programs.text(seed), f"<tangent {seed}>"))
+    return reference_gradients.fused_or_not(lambda fused: verdict_on(function, seed, fused))
+
+
+def verdict_on(function, seed: int, fused: bool) -> reference_gradients.Verdict:
     try:
-        ready = tangent_of(function)
+        ready = tangent_of(function, fused)
         adjoint = adjoint_kernel(function, library_gradient)
     except NotDifferentiable as why:
         return reference_gradients.Verdict("refused", why.reason)
     values, r = reference_gradients.inputs(seed), random.Random(-seed)
     along, weights = ({name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items()} for _ in range(2))
     out, tangents = pushed(ready, values, along)
+    large = bool(max(np.max(np.abs(t)) for t in tangents.values()) > LARGE)
     for name, expected in reference_gradients.forward(function, values).items():
-        np.testing.assert_allclose(out[name], expected, rtol=1e-9, atol=1e-9)
+        if not np.allclose(out[name], expected, rtol=1e-9, atol=1e-9):
+            return reference_gradients.Verdict("wrong", f"{name} is {out[name]} instead of {expected}", large)
     del weights["x"]
-    gradients = reference_gradients.backward(
-        function, adjoint._replace(function=run(adjoint.function)), THREADS, values, weights
-    )
+    pulling = adjoint._replace(function=run(adjoint.function, PassOptions(contract=fused)))
+    gradients = reference_gradients.backward(function, pulling, THREADS, values, weights)
     pulled = sum(np.dot(g, along[name]) for name, g in gradients.items())
     forward = sum(np.dot(t, weights[name]) for name, t in tangents.items())
     size = sum(np.dot(np.abs(g), np.abs(along[name])) for name, g in gradients.items())
     if abs(pulled - forward) > 1e-9 * (1.0 + size):
-        return reference_gradients.Verdict("wrong", f"forward {forward}, reverse {pulled}")
+        return reference_gradients.Verdict("wrong", f"forward {forward}, reverse {pulled}", large)
     return differences(function, values, along, tangents)
 
 
