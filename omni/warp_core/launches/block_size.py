@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from .. import _native, config
-from ..devices.device import Device, DeviceLike, get_device
+from ..devices.device import CPU, Device, DeviceLike, get_device
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
@@ -51,7 +51,8 @@ def get_suggested_block_size(kernel: Kernel, device: DeviceLike = None) -> tuple
 
 
 _PARTING = frozenset(("divergence", "block-range"))  # codes of errors
-_parting: WeakSet[Kernel] = WeakSet()  # kernels whose threads part where a block must stay together
+# Of kernels: sizes of blocks whose threads part where a block must stay together.
+_parting: WeakKeyDictionary[Kernel, set[int]] = WeakKeyDictionary()
 on_redefinition.append(_parting.clear)
 
 
@@ -87,20 +88,21 @@ def _possible_blocks(kernel: Kernel, block_dim: int, dim: Any) -> int:
     """
     if config.dialect != "warp-lang" or dim is None or kernel.options.get("tiled") or not works_on_tiles(kernel):
         return block_dim
-    return block_dim if _stays_together(kernel) and _fills_blocks(kernel, block_dim, dim) else 1
+    return block_dim if _stays_together(kernel, block_dim) and _fills_blocks(kernel, block_dim, dim) else 1
 
 
-def _stays_together(kernel: Kernel) -> bool:
+def _stays_together(kernel: Kernel, block_dim: int) -> bool:
     """True if the threads of a block come to all that they do together. Raises CompileError for other mistakes."""
-    if kernel in _parting:
+    if _parts(kernel, block_dim):
         return False
     try:
-        plan_for(kernel, options_for(kernel))
+        plan_for(kernel, options_for(kernel, CPU, block_dim))
     except CompileError as why:
         if not _is_parting(why):
             raise
-        _parting.add(kernel)
-    return kernel not in _parting
+        _note_parting(kernel, block_dim)
+        return False
+    return True
 
 
 def run_tiled(kernel: Kernel, run: Callable[[int], Any], block_dim: int, device: DeviceLike) -> Any:
@@ -108,15 +110,24 @@ def run_tiled(kernel: Kernel, run: Callable[[int], Any], block_dim: int, device:
     one thread on a CPU, it is `run(1)` where the threads of larger ones part.
     """
     may_shrink = config.dialect == "warp-lang" and get_device(device).is_cpu
-    if may_shrink and kernel in _parting:
+    if may_shrink and _parts(kernel, block_dim):
         return run(1)
     try:
         return run(block_dim)
     except CompileError as why:
         if not may_shrink or not _is_parting(why):
             raise
-    _parting.add(kernel)
+    _note_parting(kernel, block_dim)
     return run(1)
+
+
+def _parts(kernel: Kernel, block_dim: int) -> bool:
+    """True if it is known that threads of blocks of this size part."""
+    return block_dim in _parting.get(kernel, ())
+
+
+def _note_parting(kernel: Kernel, block_dim: int) -> None:
+    _parting.setdefault(kernel, set()).add(block_dim)
 
 
 def _is_parting(why: CompileError) -> bool:
@@ -127,4 +138,4 @@ def _is_parting(why: CompileError) -> bool:
 def _fills_blocks(kernel: Kernel, block_dim: int, dim: Any) -> bool:
     """True if the threads of a launch make whole blocks, or need not."""
     threads = math.prod(dim) if isinstance(dim, (tuple, list)) else dim
-    return not plan_for(kernel, options_for(kernel)).whole_blocks or threads % block_dim == 0
+    return not plan_for(kernel, options_for(kernel, CPU, block_dim)).whole_blocks or threads % block_dim == 0

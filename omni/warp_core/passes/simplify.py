@@ -5,6 +5,7 @@ In: any verified function. Out: a new function where
 * operations were refolded and shared by the builder (which inlining gave new constants to meet);
 * an `if` on a constant is replaced by the region taken, a `for` of few constant iterations by its copies (`unroll`);
 * an `if` that only yields, after few cheap pure operations, is replaced by `select`, unless it gives tiles;
+* numbers of blocks and indices in a block that follow from the index of the thread are those (`block_numbers`);
 * exits in tail position are gone (see `structure_exits`), and blocks that nothing breaks out of any more are replaced
 by their
   region.
@@ -16,6 +17,7 @@ from ..ir.clone import Rewriter, exits
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import COMPARISONS, COUNTS, ELEMENTWISE
 from ..lang.types import Tile, element
+from .block_numbers import block_number
 from .structure_exits import close, outdent
 from .unroll import iterations
 
@@ -45,13 +47,23 @@ _COSTLY_INTEGER = frozenset(("div", "rem", "floordiv"))
 
 def simplify(function: Function) -> Function:
     """The simplified function; see the module's docstring."""
-    return _Simplifier().rewrite(function)
+    return _Simplifier(function.block_dim).rewrite(function)
 
 
 class _Simplifier(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, block_dim: int) -> None:
         super().__init__()
+        self._block_dim = block_dim
         self._copies = 1  # that unrolled loops make of the code being visited
+
+    def visit_div(self, op: Operation) -> None:
+        found = block_number(self.b, op.code, self.args(op), self._block_dim)
+        if found is None:
+            self._copy(op)
+        else:
+            self.define(op, (found,))
+
+    visit_floordiv = visit_rem = visit_shr = visit_and = visit_div
 
     def visit_if(self, op: Operation) -> None:
         cond = self.values[op.args[0]]
