@@ -172,6 +172,7 @@ OPTIONS: dict[str, Option] = {
         "What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path "
         "leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such "
         "a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. "
+        "`wp.tid()` gives the indices of the first dimensions of a launch, and 0 beyond the last. "
         "CPU launches of kernels with tiles that name no size of blocks, or are tiled, have blocks of one thread "
         "where larger ones cannot run.",
     ),

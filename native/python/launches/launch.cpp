@@ -139,6 +139,12 @@ bool fits_blocks(const Plan& plan, PyObject* block_dim) {
     return PyLong_CheckExact(block_dim) && PyLong_AsLong(block_dim) == plan.block_dim;
 }
 
+// Whether a plan is for as many dimensions as the launch has.
+bool fits_dimensions(const Plan& plan, PyObject* dim) {
+    if (!plan.first_indices || (!PyTuple_Check(dim) && !PyList_Check(dim))) return true;
+    return PySequence_Size(dim) <= plan.arity;
+}
+
 // The arguments of a launch in order, borrowed from its two lists.
 class Values {
   public:
@@ -176,7 +182,9 @@ nb::object plan_of(const Slots& s, Values& values) {
         plan = nb::inst_ptr<OverloadPlans>(plan)->find(values.data(), values.count());
     if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
     const Plan& found = *nb::inst_ptr<Plan>(plan);
-    return found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) ? plan : nb::object();
+    bool fits = found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) &&
+                fits_dimensions(found, s[kDim]);
+    return fits ? plan : nb::object();
 }
 
 // A launch whose arguments stay packed between runs.

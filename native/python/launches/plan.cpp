@@ -170,7 +170,8 @@ Grid Plan::checked(Grid g) const {
         raise(PyExc_ValueError, "kernel `" + name + "` has indices of blocks: the last dimension of its launches is " +
                                     "block_dim, " + std::to_string(block_dim) + " threads, not " +
                                     std::to_string(g.dims[g.ndim - 1]));
-    if (arity == 1 && g.ndim > 1) {
+    if (first_indices) g.ndim = std::max(g.ndim, arity);
+    if (arity == 1 && g.ndim > 1 && !first_indices) {
         g.dims[0] = g.threads;
         g.dims[1] = g.dims[2] = g.dims[3] = 1;
     } else if (arity != 0 && arity != g.ndim) {
@@ -401,6 +402,7 @@ void bind_plans(nb::module_& m) {
         .def_rw("label", &Plan::label)
         .def_rw("whole_blocks", &Plan::whole_blocks)
         .def_rw("whole_rows", &Plan::whole_rows)
+        .def_rw("first_indices", &Plan::first_indices)
         .def_rw("serial", &Plan::serial)
         .def_rw("promised", &Plan::promised)
         .def_ro("block_size", &Plan::block_size)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from .. import config
 from ..ir.ops import UPDATES
 from ..lang import semantics
 from ..lang.annotations import type_of
@@ -39,14 +40,17 @@ grid: ContextVar[Grid | None] = ContextVar("grid", default=None)
 
 
 def tid(count: int = 1) -> Any:
-    """The indices of this thread, `count` of them. One index in a launch of several dimensions counts them all, but in
-    a tiled launch fewer indices than it has dimensions are the first.
+    """The indices of this thread, `count` of them. One index in a launch of several dimensions counts them all. In a
+    tiled launch, and in the dialect of warp-lang, fewer indices than dimensions are the first. In that dialect, indices
+    beyond the last dimension are 0.
     """
     here = grid.get()
     if here is None:
         raise RuntimeError("wp.tid() has a value only inside a kernel")
-    if here.is_tiled and count < len(here.dims):
-        return tuple(map(int32, here.index[:count])) if count > 1 else int32(here.index[0])
+    takes_first = config.dialect == "warp-lang" and here.worker is None
+    if takes_first or (here.is_tiled and count < len(here.dims)):
+        index = (*map(int32, here.index), *[int32(0)] * count)[:count]
+        return index if count > 1 else index[0]
     if count == 1:
         if here.threads > 1 << 31:
             raise ValueError(

@@ -26,7 +26,7 @@ from ..logger import get_logger
 from .block_size import block_dim_for, run_tiled
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
-from .plans import Options, options_for, plan_for, works_on_tiles
+from .plans import Options, has_first_indices, options_for, plan_for, works_on_tiles
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -108,13 +108,12 @@ def _launch(
             return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     _announce(kernel, dim, where)
-    kernel, instance = _chosen(kernel, args, serial, _tiled(kernel, dim, block_dim))
-    if adjoint:
-        observers.refuse_in_jvp("an adjoint launch")
-        given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        return late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where, dim))
+    how = _How(where, block_dim, record_tape, record_cmd, interpret)
     try:
-        how = _How(where, block_dim, record_tape, record_cmd, interpret)
+        kernel, instance = _chosen(kernel, dim, args, serial, how)
+        if adjoint:
+            given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
+            return _run_adjoint(instance, dim, args, given, how)
         run = _run_observed if observers.observed else _run
         return run(kernel, instance, dim, args, how)
     except Exception as why:
@@ -123,19 +122,38 @@ def _launch(
         raise
 
 
+def _run_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], given: Sequence[Any], how: _How) -> Any:
+    """Run the adjoint of a kernel; `given` are the gradients of its arguments."""
+    observers.refuse_in_jvp("an adjoint launch")
+    threads = block_dim_for(kernel, how.block_dim, how.device, dim)
+    return late("launch_adjoint")(kernel, dim, args, given, how.device, threads)
+
+
 def _passes_over(dim: Any) -> bool:
     """True for a launch of no threads in the dialect of warp-lang, where such a launch looks at no argument."""
     return config.dialect == "warp-lang" and 0 in (dim if isinstance(dim, (tuple, list)) else (dim,))
 
 
-def _chosen(kernel: Kernel, args: Sequence[Any], serial: bool | None, tiled: int | None) -> tuple[Kernel, Kernel]:
+def _chosen(kernel: Kernel, dim: Any, args: Sequence[Any], serial: bool | None, how: _How) -> tuple[Kernel, Kernel]:
     """The kernel that a launch remembers its plan for, and its instance for the arguments."""
+    tiled = _tiled(kernel, dim, how.block_dim)
     kernel = kernel if tiled is None else kernel.for_tiled(tiled)
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
     check_serial(serial)
-    if serial is None:
-        return kernel, instance
-    return (instance.with_serial(serial),) * 2
+    if serial is not None:
+        kernel = instance = instance.with_serial(serial)
+    if _drops_indices(instance, dim, args, how):
+        kernel = instance = instance.for_tiled(len(dim))
+    return kernel, instance
+
+
+def _drops_indices(kernel: Kernel, dim: Any, args: Sequence[Any], how: _How) -> bool:
+    """True if a kernel has the indices of the first dimensions of a launch only, as the dialect of warp-lang means."""
+    may_differ = config.dialect == "warp-lang" and isinstance(dim, (tuple, list)) and len(dim) > 1
+    if not may_differ or "tiled" in kernel.options or not has_first_indices(kernel):
+        return False
+    is_interpreted = _is_interpreted(kernel, how.interpret)
+    return is_interpreted or plan_for(kernel, options_for(kernel, how.device), args).arity < len(dim)
 
 
 def _tiled(kernel: Kernel, dim: Any, block_dim: Any) -> int | None:
@@ -237,7 +255,7 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
 
 def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
-    if (how.interpret or config.mode == "interpret") and not instance.transform:
+    if _is_interpreted(instance, how.interpret):
         return _interpret(late("interpreted_launch")(instance, dim, args, how.block_dim, how.device), how.record_cmd)
     options = options_for(instance, how.device, block_dim_for(instance, how.block_dim, how.device, dim))
     if how.exact:
@@ -245,6 +263,11 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
     else:
         plan = _ready(kernel, instance, options, args)
     return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
+
+
+def _is_interpreted(kernel: Kernel, asked: bool) -> bool:
+    """True if a kernel runs as plain Python."""
+    return (asked or config.mode == "interpret") and not kernel.transform
 
 
 def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[Any]) -> Any:

@@ -140,6 +140,11 @@ def works_in_blocks(kernel: Kernel) -> bool:
     return _mentions(kernel, BLOCK_BUILTINS, unknown=True)
 
 
+def has_first_indices(kernel: Kernel) -> bool:
+    """True if the indices of a kernel's threads are those of the first dimensions in the dialect of warp-lang."""
+    return not works_in_blocks(kernel) and _mentions(kernel, ("tid",), unknown=True)
+
+
 def _mentions(kernel: Kernel, builtins: Collection[str], unknown: bool = False) -> bool:
     if kernel not in _uses:
         _uses[kernel] = content_hash.used_names(kernel)
@@ -465,6 +470,7 @@ class PlanMaker:
         self.plan.label = f"adjoint of {self.kernel.name}" if self.options.adjoint else self.kernel.name
         self.plan.whole_blocks, self.plan.serial = artifact.whole_blocks, artifact.serial
         self.plan.whole_rows = self.options.tiled > 0 and artifact.block_dim > 0
+        self.plan.first_indices = self.options.dialect == "warp-lang" and has_first_indices(self.kernel)
         self.plan.set_needed(artifact.needed)
         self.plan.set_counts(*artifact.counts)
         self.plan.set_stores(*artifact.stores)
