@@ -399,3 +399,22 @@ def test_options_of_a_kernel_tell_whether_it_has_a_gradient():
         x[0] = 1.0
 
     assert k.options["enable_backward"] is False
+
+
+@wp.kernel
+def division_and_remainder(n: int, m: int, out: wp.array[int]):
+    out[0] = n / m
+    out[1] = n % m
+    out[2] = -7 / 2
+    out[3] = -7 % 2
+
+
+@pytest.mark.parametrize("dialect, lines", [("python", 4), ("warp-lang", 0)])
+def test_only_programs_for_python_hear_of_its_division(dialect, lines, monkeypatch):
+    monkeypatch.setattr(wp.config, "dialect", dialect)
+    out = wp.zeros(4, dtype=int)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        wp.launch(division_and_remainder, dim=1, inputs=[-7, 2, out])
+    assert out.list() == [-3, -1, -3, -1]
+    assert len(caught) == lines

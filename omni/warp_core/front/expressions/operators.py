@@ -102,17 +102,17 @@ def _literals(cx: Context, row: Row, left: UntypedLiteral, right: UntypedLiteral
         check_bits(cx, a.bit_length() * b if row.code == "pow" else a.bit_length() + b, node)
     try:
         if row.code == "div" and ints:
-            _warn_division(cx, node)
+            _warn_of_python(cx, _DIVISION, node)
             return UntypedLiteral(
                 int(a / b) if abs(a) < 2**53 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             )
         if row.code == "rem" and ints:
             if (a < 0) != (b < 0):
-                cx.warn(_REMAINDER, node)
+                _warn_of_python(cx, _REMAINDER, node)
             return UntypedLiteral(abs(a) % abs(b) * (-1 if a < 0 else 1))
         result = math.fmod(a, b) if row.code == "rem" else row.literal(a, b)
         if row.code == "rem" and result != a % b:
-            cx.warn(_REMAINDER, node)
+            _warn_of_python(cx, _REMAINDER, node)
     except (ArithmeticError, TypeError, ValueError) as e:
         raise cx.error("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node) from None
     if isinstance(result, complex):
@@ -278,6 +278,7 @@ def _squared(cx: Context, a: Value, n: int, node: ast.AST) -> Value:
 # -- warnings: where the documented meaning is not Python's ---------------------------------------------------------
 
 
+_DIVISION = "`/` on integers truncates here; in Python it gives a float (use `//`, or convert with float(...))"
 _REMAINDER = "`%` takes the sign of the dividend here; in Python it takes that of the divisor"
 
 
@@ -287,17 +288,19 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     s = element(a.type)
     assert isinstance(s, Scalar)
     if s.is_int and row.code == "div":
-        _warn_division(cx, node)
+        _warn_of_python(cx, _DIVISION, node)
     elif row.code == "rem" and not all(is_non_negative(x, cx.session.counting) for x in (a, b)):
-        cx.warn(_REMAINDER, node)
+        _warn_of_python(cx, _REMAINDER, node)
     elif row.code == "shl" and b.is_const and not isinstance(b.const, tuple) and b.const >= s.bits:
         cx.warn(f"wrap-around: `<< {b.const}` shifts out all bits of {spell(s)}", node)
     elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
         _warn_wrap(cx, row, a, b, s, node)
 
 
-def _warn_division(cx: Context, node: ast.AST) -> None:
-    cx.warn("`/` on integers truncates here; in Python it gives a float (use `//`, or convert with float(...))", node)
+def _warn_of_python(cx: Context, text: str, node: ast.AST) -> None:
+    """Warn that an operator means something else in Python. Programs for warp-lang do not expect Python's meaning."""
+    if not cx.session.follows_warp_lang:
+        cx.warn(text, node)
 
 
 def _warn_wrap(cx: Context, row: Row, a: Value, b: Value, s: Scalar, node: ast.AST) -> None:
