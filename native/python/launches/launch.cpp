@@ -182,8 +182,8 @@ nb::object plan_of(const Slots& s, Values& values) {
         plan = nb::inst_ptr<OverloadPlans>(plan)->find(values.data(), values.count());
     if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
     const Plan& found = *nb::inst_ptr<Plan>(plan);
-    bool fits = found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) &&
-                fits_dimensions(found, s[kDim]);
+    bool fits =
+        found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) && fits_dimensions(found, s[kDim]);
     return fits ? plan : nb::object();
 }
 
