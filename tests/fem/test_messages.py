@@ -195,7 +195,7 @@ def test_more_than_two_cells_at_a_side_are_refused():
         geo.side_count()
 
 
-@pytest.mark.parametrize("name", ["scalar_type", "AdaptiveNanogrid", "adaptive_nanogrid_from_field"])
+@pytest.mark.parametrize("name", ["scalar_type"])
 def test_missing_names_say_what_to_write(name):
     with pytest.raises(AttributeError, match=f"wp.fem has no '{name}' yet: .*docs/fem.md lists what is there"):
         getattr(fem, name)

@@ -13,6 +13,8 @@ from ..optional_names import loader
 from .refused_names import refusal
 
 if TYPE_CHECKING:
+    from .adaptivity import adaptive_nanogrid_from_field as adaptive_nanogrid_from_field
+    from .adaptivity import adaptive_nanogrid_from_hierarchy as adaptive_nanogrid_from_hierarchy
     from .cache import Temporary as Temporary
     from .cache import TemporaryStore as TemporaryStore
     from .cache import borrow_temporary as borrow_temporary
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from .field_operators import to_cell_side as to_cell_side
     from .field_operators import to_inner_cell as to_inner_cell
     from .field_operators import to_outer_cell as to_outer_cell
+    from .geometries.adaptive_grid import AdaptiveNanogrid as AdaptiveNanogrid
     from .geometries.cell_geometry import Geometry as Geometry
     from .geometries.grid_geometry import Grid2D as Grid2D
     from .geometries.grid_geometry import Grid3D as Grid3D
@@ -147,6 +150,8 @@ _OPERATORS = (
 )
 _HOMES = {
     "cache": "Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store",
+    "adaptivity": "adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy",
+    "geometries.adaptive_grid": "AdaptiveNanogrid",
     "geometries.cell_geometry": "Geometry",
     "dirichlet": "normalize_dirichlet_projector project_linear_system project_system_matrix project_system_rhs",
     "domains.domains": "BoundarySides Cells FrontierSides GeometryDomain Sides Subdomain",

@@ -158,7 +158,10 @@ def _reduced(points: Quadrature, rows: np.ndarray, reduction: str) -> tuple[np.n
 def node_points(basis: BasisSpace, of: Any, domain: GeometryDomain) -> tuple[NodalQuadrature, np.ndarray]:
     """The nodes of elements as points, and the number of each in a space or in a part of it: point x element."""
     points = NodalQuadrature(domain, basis_space=basis)
-    return points, of.cell_nodes[domain.element_cells[None], _local_nodes(basis, domain, points)]
+    found = of.cell_nodes[domain.element_cells[None], _local_nodes(basis, domain, points)]
+    if domain.is_sides and basis.degree:  # nodes are on whole sides of cells, not on parts of these
+        found[:, domain.element_ways >= len(domain.geometry.cell.facets)] = NULL_NODE_INDEX
+    return points, found
 
 
 def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrature) -> np.ndarray:
@@ -167,4 +170,4 @@ def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrat
     if not domain.is_sides:
         return np.arange(count)[:, None]
     distances = np.abs(domain.cell_points(points.points)[:, None] - basis.shape.nodes[None]).sum(axis=2)
-    return distances.argmin(axis=1).reshape(-1, count)[domain.element_facets].T
+    return distances.argmin(axis=1).reshape(-1, count)[domain.element_ways].T

@@ -5,8 +5,6 @@ from __future__ import annotations
 # What programs can write in place of some names -> the names.
 _INSTEAD = {
     "write type(s.qp_weight)(0.5), a number of the type of the sample": "scalar_type",
-    "take fem.Nanogrid, fem.Grid3D, fem.Hexmesh or fem.Tetmesh": """
-        AdaptiveNanogrid adaptive_nanogrid_from_field adaptive_nanogrid_from_hierarchy""",
 }
 _REMEDY = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 

@@ -18,7 +18,7 @@ from ...lang.values.type_registry import wc_type
 from ..geometries.cell_geometry import Geometry
 from ..geometries.kernel_arguments import DomainArguments
 from ..geometries.partitions import GeometryPartition
-from ..geometries.reference_cells import Element, reference_cell
+from ..geometries.reference_cells import Element, outward_normals, reference_cell
 from ..index_types import ElementKind
 from ..kernel_records import vector_type
 from .domain_records import cells_record, sides_record
@@ -102,8 +102,8 @@ class GeometryDomain(DomainArguments):
         return every if self.element_indices is None else every[self.element_indices]
 
     @cached_property
-    def element_facets(self) -> np.ndarray:
-        """Which side of its cell each element is; 0 for cells."""
+    def element_ways(self) -> np.ndarray:
+        """In which way each element lies in its cell; 0 for cells."""
         return np.zeros(self.element_count(), dtype=np.int32)
 
     def node_count(self, of_cell: int) -> int:
@@ -207,9 +207,9 @@ class Sides(GeometryDomain):
         return self._of_elements(self.geometry.sides.cells)
 
     @cached_property
-    def element_facets(self) -> np.ndarray:
-        """Which side of its first cell each one is."""
-        return self._of_elements(self.geometry.sides.facets)
+    def element_ways(self) -> np.ndarray:
+        """In which way each side lies in its first cell."""
+        return self._of_elements(self.geometry.ways.which)
 
     def _of_elements(self, table: np.ndarray) -> np.ndarray:
         return table if self.element_indices is None else table[self.element_indices]
@@ -223,10 +223,11 @@ class Sides(GeometryDomain):
     def _other_tables(self) -> tuple[np.ndarray, np.ndarray]:
         """The other cell of each element, and how it lies there. On the boundary it is the first cell."""
         if not self.has_others:
-            return self.element_cells, self.element_facets
-        others, ways = (self._of_elements(t) for t in (self.geometry.sides.others, self.geometry.other_ways[1]))
+            return self.element_cells, self.element_ways
+        g = self.geometry
+        others, ways = (self._of_elements(t) for t in (g.sides.others, g.other_ways.which))
         found = others >= 0
-        ways = np.where(found, ways + len(self.geometry.cell.facets), self.element_facets)
+        ways = np.where(found, ways + len(g.ways.ends), self.element_ways)
         return np.where(found, others, self.element_cells), ways
 
     def node_count(self, of_cell: int) -> int:
@@ -243,30 +244,25 @@ class Sides(GeometryDomain):
         names = "cells", "ways", "other_cells", "other_ways", "ranks"
         numbers = np.empty(0) if self.element_indices is None else self.element_indices
         ranks = np.argsort(numbers, kind="stable").astype(np.int32)
-        tables = self.element_cells, self.element_facets, *self._other_tables, ranks
+        tables = self.element_cells, self.element_ways, *self._other_tables, ranks
         return {n: array(t, dtype=int32, device=self.geometry.device) for n, t in zip(names, tables)}
 
     @cached_property
-    def _way_count(self) -> int:
-        """In how many ways sides lie in their cells, or in other cells."""
-        return len(self.geometry.cell.facets) + (len(self.geometry.other_ways[0]) if self.has_others else 0)
+    def _ends(self) -> np.ndarray:
+        """Where sides are in cells, of each way to lie in the first cell, then of each way to lie in another one."""
+        g = self.geometry
+        return np.concatenate([g.ways.ends, g.other_ways.ends]) if self.has_others else g.ways.ends
 
     def cell_points(self, points: np.ndarray) -> np.ndarray:
-        """Points of sides as points of cells: for each side of a cell, then for each way to lie in another cell."""
-        cell = self.geometry.cell
-        ways = [(f.origin, f.tangents) for f in cell.facets]
-        if self.has_others:
-            ends = cell.vertices[self.geometry.other_ways[0]]
-            ways += [(way[0], way[1:] - way[0]) for way in ends]
-        return np.concatenate([origin + points @ tangents for origin, tangents in ways])
+        """Points of sides as points of cells: for each way to lie in a cell, all points."""
+        origins, tangents = self._ends[:, :1], self._ends[:, 1:] - self._ends[:, :1]
+        return (origins + points @ tangents).reshape(-1, self.geometry.cell_dimension)
 
     def _record(self, points: Any, inner: np.ndarray, is_free: bool) -> Any:
-        g, common = self.geometry, self._common(points, inner, is_free)
-        kind_of_axis, facets = vector_type(g.cell_dimension, g.scalar), g.cell.facets
-        columns = zip(*((f.tangents[0], f.tangents[-1], f.normal) for f in facets))
-        count = len(inner) // self._way_count
-        tables = [np.repeat(np.array(column), count, axis=0) for column in columns]
-        made = [array(t, dtype=kind_of_axis, device=g.device) for t in tables]
+        g, common, ends = self.geometry, self._common(points, inner, is_free), self._ends
+        kind_of_axis, count = vector_type(g.cell_dimension, g.scalar), len(inner) // len(ends)
+        columns = ends[:, 1] - ends[:, 0], ends[:, -1] - ends[:, 0], outward_normals(ends, g.cell.vertices.mean(axis=0))
+        made = [array(np.repeat(t, count, axis=0), dtype=kind_of_axis, device=g.device) for t in columns]
         axes = {"first_axes": made[0], "last_axes": made[1], "normals": made[2]}
         kind = self._kind(sides_record, common, is_free)
         return kind(**common, **self._kernel_tables, **axes, cell_volume=g.cell.volume)

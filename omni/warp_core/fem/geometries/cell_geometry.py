@@ -26,6 +26,19 @@ class SideTable(NamedTuple):
         return self.others < 0
 
 
+class Ways(NamedTuple):
+    """How sides lie in cells, so that points of a side are points of its cells.
+
+    Attributes:
+        ends: Where the origin and the ends of the axes of a side are in the reference cell, of each way: ways x points
+            x coordinates.
+        which: The way of each side.
+    """
+
+    ends: np.ndarray
+    which: np.ndarray
+
+
 def scalar_of(scalar_type: Any) -> Scalar:
     """The number type of a geometry. Raises TypeError unless it is float32 or float64."""
     t = wc_type(scalar_type)
@@ -122,10 +135,13 @@ class Geometry:
         return SideTable(cells[first].astype(np.int32), facets[first].astype(np.int32), others.astype(np.int32))
 
     @cached_property
-    def other_ways(self) -> tuple[np.ndarray, np.ndarray]:
-        """How sides lie in their other cells, so that points of a side are the same in both cells: the ways, and which
-        of them each side has. A way is the vertices of a cell where the origin and the axes of a side lead.
-        """
+    def ways(self) -> Ways:
+        """How sides lie in their first cells."""
+        return Ways(np.array([[f.origin, *(f.origin + f.tangents)] for f in self.cell.facets]), self.sides.facets)
+
+    @cached_property
+    def other_ways(self) -> Ways:
+        """How sides lie in their other cells. Those on the boundary have any way."""
         sides, numbers = self.sides, np.zeros(self.side_count(), dtype=np.int32)
         inner = np.flatnonzero(~sides.is_boundary)
         corners = np.array([f.vertices[: self.cell_dimension] for f in self.cell.facets])
@@ -134,7 +150,7 @@ class Geometry:
         found = (in_other[:, None, :] == shared[:, :, None]).argmax(axis=2)
         ways, which = np.unique(found, axis=0, return_inverse=True)
         numbers[inner] = which.ravel()
-        return ways, numbers
+        return Ways(self.cell.vertices[ways], numbers)
 
     def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int] | None:
         """The nodes of cells in the order of a lattice with so many steps in a cell, and how many there are. Nodes of a

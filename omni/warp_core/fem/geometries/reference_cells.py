@@ -98,15 +98,25 @@ def reference_cell(kind: Element) -> ReferenceCell:
 
 def _facet(kind: Element, vertices: np.ndarray, side: tuple[int, ...]) -> Facet:
     axes = 1 if len(side) == 2 else 2
-    origin = vertices[side[0]]
-    tangents = vertices[list(side[1 : axes + 1])] - origin
-    if axes == 1:
-        normal = np.array([tangents[0, 1], -tangents[0, 0]])
+    ends = vertices[list(side[: axes + 1])]
+    normal = outward_normals(ends[None], vertices.mean(axis=0))[0]
+    return Facet(_KIND_OF_SIDE[kind], side, ends[0], ends[1:] - ends[0], normal)
+
+
+def outward_normals(ends: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """The normals of sides of a cell, away from the middle of the cell.
+
+    Args:
+        ends: Where the origin and the ends of the axes of each side are: sides x points x coordinates.
+        middle: The middle of the cell.
+    """
+    tangents = ends[:, 1:] - ends[:, :1]
+    if tangents.shape[1] == 1:
+        normals = tangents[:, 0, ::-1] * np.array([1.0, -1.0])
     else:
-        normal = np.cross(tangents[0], tangents[1])
-    inward = vertices.mean(axis=0) - origin
-    normal = normal * (-1.0 if normal @ inward > 0.0 else 1.0)
-    return Facet(_KIND_OF_SIDE[kind], side, origin, tangents, normal / np.linalg.norm(normal))
+        normals = np.cross(tangents[:, 0], tangents[:, 1])
+    inward = np.einsum("sd,sd->s", normals, middle - ends[:, 0]) > 0.0
+    return np.where(inward, -1.0, 1.0)[:, None] * normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
 @cache

@@ -20,6 +20,7 @@ from ...volumes.volume import Volume
 from ..kernel_records import matrix_type, record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
 from .lattice_lookup import clamped, coords_or_outside, in_cell, in_unit_cell, nearest_in_box, nearest_in_lattice
+from .lattice_numbers import Lattice
 from .lookup import passes
 from .reference_cells import Element
 
@@ -106,16 +107,77 @@ _SUPPLIES = {
 }
 
 
+def placement_fields(scalar: Scalar) -> dict[str, Any]:
+    """The fields of records about where voxels are: see `SparseGrid`."""
+    point, matrix = vector_type(3, scalar), matrix_type(3, 3, scalar)
+    fields = {"volume": uint64, "voxels": array(dtype=vec3i), "frame": matrix, "inverse_frame": matrix}
+    return fields | {"origin": point, "lower": point, "upper": point, "extent": int32}
+
+
 @cache
 def nanogrid_record(scalar: Scalar) -> Any:
     """What kernels need of a sparse grid: the volume, the voxels, and where they are."""
-    point, matrix = vector_type(3, scalar), matrix_type(3, 3, scalar)
-    fields = {"volume": uint64, "voxels": array(dtype=vec3i), "frame": matrix, "inverse_frame": matrix}
-    fields |= {"origin": point, "lower": point, "upper": point, "extent": int32}
-    return record("Nanogrid", fields, _SUPPLIES)
+    return record("Nanogrid", placement_fields(scalar), _SUPPLIES)
 
 
-class Nanogrid(Geometry):
+class SparseGrid(Geometry):
+    """A grid whose cells are voxels of a volume, or cubes of voxels.
+
+    Attributes:
+        cell_grid: The volume.
+    """
+
+    kind, dimension = Element.CUBE, 3
+
+    def __init__(self, grid: Volume, scalar_type: type, cell_env: array | None, env_offsets: array | None):
+        if not isinstance(grid, Volume):
+            raise TypeError(f"{self.name}: grid: expected a wp.Volume, got {type(grid).__name__}")
+        if cell_env is not None or env_offsets is not None:
+            raise NotImplementedError(f"{self.name}: wp.fem has no environments yet; make one grid for each")
+        self.cell_grid, self.device, self.scalar = grid, grid.device, scalar_of(scalar_type)
+        self.scalar_type = scalar_class(self.scalar)
+        self._voxels = grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
+        if not len(self._voxels):
+            raise ValueError(f"{self.name}: the volume has no voxels")
+
+    @property
+    def transform(self) -> Any:
+        """The matrix from voxels to the world."""
+        return self.cell_grid.get_grid_info().transform_matrix
+
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return len(self._voxels)
+
+    @cached_property
+    def _placement(self) -> tuple[np.ndarray, np.ndarray]:
+        """The matrix from voxels to the world, and where the corner of voxel 0 is: a voxel is around its place."""
+        info = self.cell_grid.get_grid_info()
+        frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
+        return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
+
+    def record(self, points: np.ndarray | None) -> Any:
+        """What kernels need of the grid."""
+        return self._record
+
+    def _placed(self, upper: np.ndarray) -> dict[str, Any]:
+        """The fields of records about where voxels are, up to the upper corner of all."""
+        frame, origin = self._placement
+        point, matrix = vector_type(3, self.scalar), matrix_type(3, 3, self.scalar)
+        lower = self._voxels.min(axis=0)
+        return {
+            "volume": self.cell_grid.id,
+            "voxels": array(self._voxels, dtype=vec3i, device=self.device),
+            "frame": matrix(*frame.ravel()),
+            "inverse_frame": matrix(*np.linalg.inv(frame).ravel()),
+            "origin": point(*origin),
+            "lower": point(*lower),
+            "upper": point(*upper),
+            "extent": int((upper - lower).max()),
+        }
+
+
+class Nanogrid(SparseGrid):
     """A sparse grid: the voxels of a volume as cells. Nodes at the sides of voxels belong to all that touch them.
 
     Args:
@@ -135,8 +197,6 @@ class Nanogrid(Geometry):
     (3, 20, 16)
     """
 
-    kind, dimension = Element.CUBE, 3
-
     def __init__(
         self,
         grid: Volume,
@@ -146,37 +206,13 @@ class Nanogrid(Geometry):
         env_offsets: array | None = None,
         rebuildable: bool = False,
     ):
-        if not isinstance(grid, Volume):
-            raise TypeError(f"Nanogrid: grid: expected a wp.Volume, got {type(grid).__name__}")
-        if cell_env is not None or env_offsets is not None:
-            raise NotImplementedError("Nanogrid: wp.fem has no environments yet; make one grid for each")
         if rebuildable:
             raise NotImplementedError("Nanogrid: grids are not rebuilt yet; make another one, leave rebuildable out")
-        self.cell_grid, self.device, self.scalar = grid, grid.device, scalar_of(scalar_type)
-        self.scalar_type = scalar_class(self.scalar)
-        self._voxels = grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
-        if not len(self._voxels):
-            raise ValueError("Nanogrid: the volume has no voxels")
-
-    @property
-    def transform(self) -> Any:
-        """The matrix from voxels to the world."""
-        return self.cell_grid.get_grid_info().transform_matrix
-
-    def cell_count(self) -> int:
-        """Number of cells."""
-        return len(self._voxels)
+        super().__init__(grid, scalar_type, cell_env, env_offsets)
 
     def vertex_count(self) -> int:
         """Number of vertices."""
         return self._lattices(1)[1]
-
-    @cached_property
-    def _placement(self) -> tuple[np.ndarray, np.ndarray]:
-        """The matrix from voxels to the world, and where the corner of voxel 0 is: a voxel is around its place."""
-        info = self.cell_grid.get_grid_info()
-        frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
-        return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
 
     def lattice_points(self, steps: int, width: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """The points of a lattice with so many steps in a cell: all of them, x first, and those of each cell. Points of
@@ -187,13 +223,9 @@ class Nanogrid(Geometry):
         """
         offsets = np.array(list(itertools.product(range((width or steps) + 1), repeat=3)))
         points = (self._voxels.astype(np.int64)[:, None] * steps + offsets[None]).reshape(-1, 3)
-        lower = points.min(axis=0)
-        span = (points.max(axis=0) - lower + 1).tolist()
-        if span[0] * span[1] * span[2] >= 2**63:
-            raise ValueError(f"Nanogrid: voxels lie too far apart, in a box of {span} points of a lattice")
-        packed = np.ravel_multi_index(tuple((points - lower).T), span)
-        kept, numbers = np.unique(packed, return_inverse=True)
-        return np.stack(np.unravel_index(kept, span), axis=1) + lower, numbers.reshape(len(self._voxels), -1)
+        lattice = Lattice.around(points)
+        kept, numbers = np.unique(lattice.numbers(points), return_inverse=True)
+        return lattice.points(kept), numbers.reshape(len(self._voxels), -1)
 
     def _lattices(self, steps: int, width: int = 0) -> tuple[np.ndarray, int, np.ndarray]:
         """The nodes of cells on a lattice, how many there are, and where they are in voxels."""
@@ -219,17 +251,6 @@ class Nanogrid(Geometry):
         frame, origin = self._placement
         return origin + self._lattices(1)[2] @ frame.T
 
-    def record(self, points: np.ndarray | None) -> Any:
-        """What kernels need of the grid."""
-        return self._record
-
     @cached_property
     def _record(self) -> Any:
-        frame, origin = self._placement
-        point, matrix = vector_type(3, self.scalar), matrix_type(3, 3, self.scalar)
-        lower, upper = self._voxels.min(axis=0), self._voxels.max(axis=0) + 1
-        return nanogrid_record(self.scalar)(
-            *(self.cell_grid.id, array(self._voxels, dtype=vec3i, device=self.device)),
-            *(matrix(*frame.ravel()), matrix(*np.linalg.inv(frame).ravel())),
-            *(point(*origin), point(*lower), point(*upper), int((upper - lower).max())),
-        )
+        return nanogrid_record(self.scalar)(**self._placed(self._voxels.max(axis=0) + 1))

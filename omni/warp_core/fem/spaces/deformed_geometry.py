@@ -19,7 +19,7 @@ from ...dispatch import observers
 from ...lang.kernel import func, kernel
 from ...lang.values.scalars import int32
 from ...launches.launch import launch
-from ..geometries.cell_geometry import Geometry, SideTable
+from ..geometries.cell_geometry import Geometry, SideTable, Ways
 from ..geometries.mesh_geometry import inverse_in_space, inverse_in_surface
 from ..kernel_records import (
     jacobian_at,
@@ -154,7 +154,12 @@ class DeformedGeometry(Geometry):
         return self.base.sides
 
     @cached_property
-    def other_ways(self) -> tuple[np.ndarray, np.ndarray]:
+    def ways(self) -> Ways:
+        """How sides lie in their first cells."""
+        return self.base.ways
+
+    @cached_property
+    def other_ways(self) -> Ways:
         """How sides lie in their other cells."""
         return self.base.other_ways
 
