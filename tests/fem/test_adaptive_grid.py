@@ -295,9 +295,7 @@ def test_grading_halves_neighbours(grading, count):
     coarse = volume_of([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], 1.0)
     field = fem.ImplicitField(fem.Cells(fem.Nanogrid(coarse)), step)
     assert fem.adaptive_nanogrid_from_field(coarse, 3, field, grading=grading).cell_count() == count
-    fine = volume_of(
-        EIGHT + np.array([2, 2, 0]), 0.25
-    )  # fills voxel (1, 1, 0) of size 0.5, which is next to one of size 1
+    fine = volume_of(EIGHT + np.array([2, 2, 0]), 0.25)  # they fill voxel (1, 1, 0) of size 0.5, beside one of size 1
     parts = [
         fine,
         volume_of([(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0), *EIGHT[1::2]], 0.5),
