@@ -1,4 +1,4 @@
-"""Kernels of forms, one for each integrand and kind of form: a thread is an element, or a node of an element.
+"""Kernels of forms, one for each integrand and kind of form: a thread is an element, or for matrices a node of one.
 
 A thread of a matrix is an element and a test node. It adds up a row of the element's matrix in memory of its own, so
 that the test function is computed once for each point. The blocks of an element lie next to each other: a row of the
@@ -35,22 +35,33 @@ def scalar_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any) -> 
 
 
 @kept
-def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, components: int) -> Kernel:
-    """The kernel that integrates over each element for each test function: node x element x component."""
+def vector_kernel(integrand: Integrand, picks: tuple[int, ...], number: Any, components: int, tests: int) -> Kernel:
+    """The kernel that integrates over each element for all test functions: node x element x component.
+
+    Args:
+        integrand: The integrand.
+        picks: Which of the given things each of its parameters is.
+        number: The type of sums.
+        components: Components of the test field.
+        tests: Test nodes of an element.
+    """
 
     @kernel
     def integrate_tests(domain: Any, test: Any, rest: Any, out: array3d(dtype=Any)):
-        i, element = tid()
-        sums = zeros(components, dtype=number)
+        element = tid()
+        sums = zeros(tests * components, dtype=number)
         for q in range(points_of(domain, element)):
             s = sample_at(domain, element, q)
-            weight, function = number(s.qp_weight * measure_at(s, domain)), function_at(test, s, i)
+            weight = number(s.qp_weight * measure_at(s, domain))
+            for i in range(tests):
+                function = function_at(test, s, i)
+                for c in range(components):
+                    v = basis_at(test, s, i, c, function)
+                    given = (with_dofs_of(s, vec2i(i, c), vec2i()), domain, v, 0, *rest)
+                    sums[i * components + c] += weight * number(integrand(*[given[k] for k in picks]))
+        for i in range(tests):
             for c in range(components):
-                v = basis_at(test, s, i, c, function)
-                given = (with_dofs_of(s, vec2i(i, c), vec2i()), domain, v, 0, *rest)
-                sums[c] += weight * number(integrand(*[given[k] for k in picks]))
-        for c in range(components):
-            out[i, element, c] = out.dtype(sums[c])
+                out[i, element, c] = out.dtype(sums[i * components + c])
 
     return integrate_tests
 

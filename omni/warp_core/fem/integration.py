@@ -192,8 +192,8 @@ def _vector(given: Arguments, points: Quadrature, number: Any, out_type: Any) ->
     shape = (domain.node_count(space.basis.nodes_per_element), domain.element_count(), rows)
     inputs = [points.record(inner is None), space.record(inner, domain.is_sides), given.record(inner)]
     out = empty(shape, dtype=out_type, device=where, requires_grad=_have_gradients(inputs))
-    kernel = vector_kernel(given.integrand, given.picks, number, rows)
-    given.run(kernel, shape[:2], inputs, [out], _WANTED)
+    kernel = vector_kernel(given.integrand, given.picks, number, rows, shape[0])
+    given.run(kernel, shape[1], inputs, [out], _WANTED)
     return out
 
 

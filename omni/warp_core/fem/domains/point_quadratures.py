@@ -22,6 +22,7 @@ from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ...launches.launch import launch
 from ...lib.search import first_at_least
+from ..geometries.cell_geometry import RecordCache
 from ..geometries.lookup import coords_in, find_cell
 from ..kernel_records import element_size, vector_type
 from .domains import Cells, GeometryDomain
@@ -56,6 +57,7 @@ class PointQuadrature(Quadrature):
     ):
         self.domain, self.cells, self.point_coords, self.point_weights, self.each = domain, cells, coords, weights, each
         self.places = places
+        self._records = RecordCache(domain.geometry)
 
     @property
     def name(self) -> str:
@@ -95,7 +97,8 @@ class PointQuadrature(Quadrature):
 
     def record(self, is_free: bool = True) -> Any:
         """What kernels need to sample the domain at the points."""
-        return _record(self.domain, self.point_coords, self.point_weights, self.places, self.each)
+        own = self.point_coords, self.point_weights, self.places, self.each
+        return self._records.get(None, lambda: _record(self.domain, *own))
 
     @cached_property
     def by_points(self) -> Any:
@@ -112,9 +115,13 @@ class PointElements(Quadrature):
         self.of, self.domain = of, Cells(of.domain.geometry_partition)
         self.numbers = of.places[1].numpy()[: of.inner_count]
         self.domain.element_indices, self.domain._is_whole = of.cells.numpy()[self.numbers], False
+        self._records = RecordCache(of.domain.geometry)
 
     def record(self, is_free: bool = True) -> Any:
         """What kernels need to sample the points."""
+        return self._records.get(None, self._make_record)
+
+    def _make_record(self) -> Any:
         device, count = self.domain.geometry.device, len(self.numbers)
         starts = array(np.arange(count + 1), dtype=int32, device=device)
         order = array(self.numbers, dtype=int32, device=device)

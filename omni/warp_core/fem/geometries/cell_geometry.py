@@ -181,15 +181,15 @@ class Geometry:
 
 
 class RecordCache:
-    """Records that depend on a geometry, by keys. Those from before a change of the geometry are made again."""
+    """Records that depend on a geometry or a field, by keys. Those from before a change of it are made again."""
 
-    def __init__(self, geometry: Geometry):
-        self._geometry = geometry
+    def __init__(self, owner: Any):
+        self._owner = owner  # whose `state` says what it is like
         self._known: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what `make` returned for a key when the geometry was as it is."""
-        state, known = self._geometry.state, self._known.get(key)
+        """Return what `make` returned for a key when the geometry or field was as it is."""
+        state, known = self._owner.state, self._known.get(key)
         if known is None or any(a is not b for a, b in zip(known[0], state)):
             known = self._known[key] = state, make()
         return known[1]

@@ -32,7 +32,7 @@ from .mesh_lookup import MESH_LOOKUPS, CellTree
 from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element, reference_cell
 from .shape_functions import ShapeFunction, make_shape
-from .shape_records import shape_class, shape_record
+from .shape_records import shape_record, table_record
 from .vertex_maps import vertex_maps
 
 __all__ = ["Hexmesh", "Quadmesh2D", "Quadmesh3D", "Tetmesh", "Trimesh2D", "Trimesh3D"]
@@ -77,7 +77,7 @@ def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar) -> Any:
     fields = {
         "positions": array(dtype=vector_type(dimension, scalar)),
         "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
-        "shape": shape_class(scalar, cell_dimension, False),
+        "shape": table_record(scalar, cell_dimension),
     }
     return record(f"Mesh{cell_dimension}in{dimension}", fields, {"position_at": position, "jacobian_at": jacobian})
 

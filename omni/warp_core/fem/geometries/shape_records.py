@@ -15,7 +15,7 @@ import numpy as np
 from ... import matrix_from_cols, vector
 from ...arrays.array import array
 from ...devices.device import Device
-from ...lang.kernel import func
+from ...lang.kernel import Function, func
 from ...lang.types import Scalar
 from ..kernel_records import matrix_type, record, scalar_class, vector_type
 from .shape_functions import ShapeFunction, SplineShape
@@ -64,83 +64,91 @@ def zero_3d(shape: Any):
     return vector(shape.coefficients.dtype(0.0), length=3)
 
 
-# Polynomials have a coefficient for each power of each coordinate, the highest powers first. Loops add them up by
-# Horner's rule. Coordinates go from -1 to 1, which keeps the coefficients small.
+# Polynomials have a coefficient for each power of each coordinate, the highest powers first. Loops, whose bounds are
+# constants, add them up by Horner's rule. Coordinates go from -1 to 1, which keeps the coefficients small.
 
 
-@func
-def value_2d(shape: Any, coords: Any, node: int):
-    """The value of a shape function of two coordinates."""
-    one = type(coords[0])(1.0)
-    x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
-    found, k = one - one, 0
-    for _i in range(shape.powers):
-        inner = one - one
-        for _j in range(shape.powers):
-            inner = inner * y + shape.coefficients[node, k]
-            k += 1
-        found = found * x + inner
-    return found
+def _in_plane(powers: int) -> tuple[Function, Function]:
+    """The value and the gradient of shape functions of two coordinates, with so many powers of each."""
 
-
-@func
-def gradient_2d(shape: Any, coords: Any, node: int):
-    """The gradient of a shape function of two coordinates."""
-    one = type(coords[0])(1.0)
-    x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
-    found, dx, dy, k = one - one, one - one, one - one, 0
-    for _i in range(shape.powers):
-        inner, slope = one - one, one - one
-        for _j in range(shape.powers):
-            slope = slope * y + inner
-            inner = inner * y + shape.coefficients[node, k]
-            k += 1
-        dx = dx * x + found
-        found = found * x + inner
-        dy = dy * x + slope
-    return vector(dx + dx, dy + dy)
-
-
-@func
-def value_3d(shape: Any, coords: Any, node: int):
-    """The value of a shape function of three coordinates."""
-    one = type(coords[0])(1.0)
-    x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
-    found, k = one - one, 0
-    for _i in range(shape.powers):
-        middle = one - one
-        for _j in range(shape.powers):
+    @func
+    def value_2d(shape: Any, coords: Any, node: int):
+        """The value of a shape function of two coordinates."""
+        one = type(coords[0])(1.0)
+        x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
+        found, k = one - one, 0
+        for _i in range(powers):
             inner = one - one
-            for _k in range(shape.powers):
-                inner = inner * z + shape.coefficients[node, k]
+            for _j in range(powers):
+                inner = inner * y + shape.coefficients[node, k]
                 k += 1
-            middle = middle * y + inner
-        found = found * x + middle
-    return found
+            found = found * x + inner
+        return found
 
-
-@func
-def gradient_3d(shape: Any, coords: Any, node: int):
-    """The gradient of a shape function of three coordinates."""
-    one = type(coords[0])(1.0)
-    x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
-    found, dx, dy, dz, k = one - one, one - one, one - one, one - one, 0
-    for _i in range(shape.powers):
-        middle, my, mz = one - one, one - one, one - one
-        for _j in range(shape.powers):
+    @func
+    def gradient_2d(shape: Any, coords: Any, node: int):
+        """The gradient of a shape function of two coordinates."""
+        one = type(coords[0])(1.0)
+        x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
+        found, dx, dy, k = one - one, one - one, one - one, 0
+        for _i in range(powers):
             inner, slope = one - one, one - one
-            for _k in range(shape.powers):
-                slope = slope * z + inner
-                inner = inner * z + shape.coefficients[node, k]
+            for _j in range(powers):
+                slope = slope * y + inner
+                inner = inner * y + shape.coefficients[node, k]
                 k += 1
-            my = my * y + middle
-            middle = middle * y + inner
-            mz = mz * y + slope
-        dx = dx * x + found
-        found = found * x + middle
-        dy = dy * x + my
-        dz = dz * x + mz
-    return type(coords)(dx + dx, dy + dy, dz + dz)
+            dx = dx * x + found
+            found = found * x + inner
+            dy = dy * x + slope
+        return vector(dx + dx, dy + dy)
+
+    return value_2d, gradient_2d
+
+
+def _in_space(powers: int) -> tuple[Function, Function]:
+    """The value and the gradient of shape functions of three coordinates, with so many powers of each."""
+
+    @func
+    def value_3d(shape: Any, coords: Any, node: int):
+        """The value of a shape function of three coordinates."""
+        one = type(coords[0])(1.0)
+        x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
+        found, k = one - one, 0
+        for _i in range(powers):
+            middle = one - one
+            for _j in range(powers):
+                inner = one - one
+                for _k in range(powers):
+                    inner = inner * z + shape.coefficients[node, k]
+                    k += 1
+                middle = middle * y + inner
+            found = found * x + middle
+        return found
+
+    @func
+    def gradient_3d(shape: Any, coords: Any, node: int):
+        """The gradient of a shape function of three coordinates."""
+        one = type(coords[0])(1.0)
+        x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
+        found, dx, dy, dz, k = one - one, one - one, one - one, one - one, 0
+        for _i in range(powers):
+            middle, my, mz = one - one, one - one, one - one
+            for _j in range(powers):
+                inner, slope = one - one, one - one
+                for _k in range(powers):
+                    slope = slope * z + inner
+                    inner = inner * z + shape.coefficients[node, k]
+                    k += 1
+                my = my * y + middle
+                middle = middle * y + inner
+                mz = mz * y + slope
+            dx = dx * x + found
+            found = found * x + middle
+            dy = dy * x + my
+            dz = dz * x + mz
+        return type(coords)(dx + dx, dy + dy, dz + dz)
+
+    return value_3d, gradient_3d
 
 
 @cache
@@ -160,12 +168,12 @@ def table_record(scalar: Scalar, cell_dimension: int) -> Any:
 
 
 @cache
-def polynomial_record(scalar: Scalar, cell_dimension: int) -> Any:
-    """Coefficients of shape functions: node of a cell x powers of coordinates."""
-    functions = {2: (value_2d, gradient_2d, zero_2d), 3: (value_3d, gradient_3d, zero_3d)}[cell_dimension]
-    supplies = dict(zip(("shape_value", "shape_gradient", "zero_gradient"), functions))
-    supplies |= {"node_place": coords_of_node}
-    return record(f"PolynomialOf{cell_dimension}D", _of_polynomials(scalar), supplies)
+def polynomial_record(scalar: Scalar, cell_dimension: int, powers: int) -> Any:
+    """Coefficients of shape functions: node of a cell x powers of coordinates, from 0 to `powers` - 1 of each."""
+    make, zero = {2: (_in_plane, zero_2d), 3: (_in_space, zero_3d)}[cell_dimension]
+    supplies = dict(zip(("shape_value", "shape_gradient"), make(powers)))
+    supplies |= {"node_place": coords_of_node, "zero_gradient": zero}
+    return record(f"Polynomial{powers}Of{cell_dimension}D", _of_polynomials(scalar), supplies)
 
 
 @func
@@ -298,11 +306,6 @@ def vector_polynomial_record(scalar: Scalar, cell_dimension: int) -> Any:
     return made
 
 
-def shape_class(scalar: Scalar, cell_dimension: int, is_free: bool) -> Any:
-    """The class of records of shape functions that are polynomials in a cell."""
-    return (polynomial_record if is_free else table_record)(scalar, cell_dimension)
-
-
 def shape_record(
     shape: ShapeFunction, points: np.ndarray | None, scalar: Scalar, device: Device, order: list[int] | None = None
 ) -> Any:
@@ -317,9 +320,10 @@ def shape_record(
     """
     dimension, number = shape.cell.dimension, scalar_class(scalar)
     picked = list(range(shape.count)) if order is None else order
-    made, slope = shape_class(scalar, dimension, points is None), vector_type(dimension, scalar)
-    if points is None and isinstance(shape, SplineShape):
-        made = spline_record(scalar, dimension)
+    made, slope = table_record(scalar, dimension), vector_type(dimension, scalar)
+    if points is None:
+        is_spline = isinstance(shape, SplineShape)
+        made = spline_record(scalar, dimension) if is_spline else polynomial_record(scalar, dimension, shape.degree + 1)
     if isinstance(shape, VectorShape):
         made = (vector_polynomial_record if points is None else vector_table_record)(scalar, dimension)
         number, slope = slope, matrix_type(dimension, dimension, scalar)

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays.array import array
 from ...lang.values.scalars import int32
 from ..domains.domains import GeometryDomain
-from ..geometries.cell_geometry import Geometry
+from ..geometries.cell_geometry import Geometry, RecordCache
 from ..geometries.partitions import GeometryPartition
 from ..geometries.reference_cells import Element
 from ..geometries.shape_functions import ElementBasis, ShapeFunction, SplineShape, make_shape
@@ -54,6 +54,7 @@ class BasisSpace:
     def __init__(self, geometry: Geometry, shape: ShapeFunction, discontinuous: bool):
         self.geometry, self.shape, self.discontinuous = geometry, shape, discontinuous
         self._shapes: dict[Any, Any] = {}
+        self._records = RecordCache(geometry)
 
     @property
     def degree(self) -> int:
@@ -147,7 +148,9 @@ class BasisSpace:
         anywhere in cells.
         """
         factory = trace_space_record if is_sides and points is not None else space_record
-        return self._made(factory, values, points, self.node_table, *self.sign_tables)
+        key = values, is_sides, None if points is None else points.tobytes()
+        own = self.node_table, *self.sign_tables
+        return self._records.get(key, lambda: self._made(factory, values, points, *own))
 
     def field_record(self, values: Values, dofs: array, points: np.ndarray | None, part: SpacePartition | None) -> Any:
         """What kernels need of a field of values of a kind at points of cells, or anywhere. Nodes may be of a part."""

@@ -11,6 +11,7 @@ from ...arrays.factories import zeros
 from ...lang.types import Vec
 from ...lang.values.type_registry import wc_type
 from ..domains.domains import Cells, GeometryDomain
+from ..geometries.cell_geometry import RecordCache
 from .deformed_geometry import DeformedGeometry
 from .field_records import uniform_record
 from .space_partitions import SpacePartition, SpaceRestriction, make_space_partition
@@ -166,6 +167,7 @@ class DiscreteField(SpaceField, GeometryField):
     def __init__(self, space: FunctionSpace, space_partition: SpacePartition | None = None):
         self._bind(space, space_partition)
         self._dofs = self._zeros()
+        self._records = RecordCache(self)
 
     def _bind(self, space: FunctionSpace, space_partition: SpacePartition | None) -> None:
         _check_part(space, space_partition)
@@ -193,7 +195,7 @@ class DiscreteField(SpaceField, GeometryField):
     @property
     def state(self) -> tuple[Any, ...]:
         """What records of the field depend on."""
-        return (self._dofs,)
+        return self._dofs, self.space, self._part, *self.geometry.state
 
     def cells(self) -> Cells:
         """The cells of the part of the geometry that it has nodes of."""
@@ -223,7 +225,8 @@ class DiscreteField(SpaceField, GeometryField):
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the field at points of cells, or anywhere."""
-        return self.space.field_record(self._dofs, points, self._part)
+        key = None if points is None else points.tobytes()
+        return self._records.get(key, lambda: self.space.field_record(self._dofs, points, self._part))
 
 
 class BasisField(SpaceField):
