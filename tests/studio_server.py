@@ -24,7 +24,7 @@ from omni.warp_core.studio.records import unpack
 
 PATIENCE = 60.0  # seconds until a condition that never comes true fails a test
 
-_COMMAND = [sys.executable, "-m", "omni.warp_core.cli", "studio"]
+_COMMAND = [str(Path(sys.executable).with_name("omni-warp")), "studio"]
 
 
 class Studio:

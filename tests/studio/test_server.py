@@ -520,3 +520,22 @@ def test_a_scene_opens_at_its_first_frame(scene, tmp_path):
             client.wait(lambda: client.frames)
             assert client.frames[0]["frame"] == client.wait(lambda: client.latest.get("timeline"))["target"] == first
             client.close()
+
+
+def test_modules_beside_the_scene_are_not_imported(tmp_path):
+    """Python looks for modules in the folder where it starts, and a scene from elsewhere may bring some along."""
+    canary = tmp_path / "canary"
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    for name in ("struct", "json", "socket", "numpy", "pxr", "omni"):
+        (folder / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
+    scene = write_scene(folder / "scene.usda")
+    with running(scene, tmp_path / "settings", folder) as studio:
+        client = Client(studio)
+        client.trust()
+        client.wait(lambda: VERTICES in client.arrays)
+        client.send("bake")
+        client.wait(lambda: client.latest.get("bake", {}).get("state") == "done")
+        client.close()
+    assert "Baked" in client.latest["bake"]["text"] and (folder / "scene_baked.usdc").exists()
+    assert not canary.exists(), canary.read_text()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import Any
 
+from . import own_python
 from .editing.edits import EditError
 from .engine_process import EngineOptions
 from .pages import Pages
@@ -33,20 +33,10 @@ class Baking:
 
     async def _run(self, scene: str, target: str) -> None:
         self._tell("running", f"Baking into {os.path.basename(target)}")
-        arguments = [
-            "-m",
-            "omni.warp_core.cli",
-            "play",
-            scene,
-            "-o",
-            target,
-            "--trust",
-            "--device",
-            self._options.device,
-        ]
+        arguments = ["play", scene, "-o", target, "--trust", "--device", self._options.device]
         arguments += [f"--nodes={folder}" for folder in self._options.nodes]
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, stdin=asyncio.subprocess.DEVNULL,
+            *own_python.omni_warp(*arguments), stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         _, errors = await self._process.communicate()

@@ -9,7 +9,6 @@ import queue
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -17,9 +16,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from . import own_python
 from .records import Blob, unpack
 
-_START = "import sys; from omni.warp_core.studio.engine import main; main(int(sys.argv[1]), sys.argv[2])"
+_START = "from omni.warp_core.studio.engine import main; main(int(sys.argv[1]), sys.argv[2])"
 GRACE = 0.5  # seconds between the request to end and the kill
 
 Receive = Callable[[dict[str, Any], list[Blob]], None]
@@ -54,7 +54,7 @@ class EngineProcess:
         own, other = socket.socketpair()
         with other:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _START, str(other.fileno()), mode],
+                own_python.command(_START, str(other.fileno()), mode),
                 pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
                 env={**os.environ, "TMPDIR": self._scratch.name},  # it may be killed, and we remove what it leaves
             )  # fmt: skip

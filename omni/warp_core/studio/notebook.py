@@ -7,9 +7,10 @@ import html
 import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
+
+from . import own_python
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/#token=\S+")
 
@@ -72,10 +73,10 @@ def show(
             ...
         omni.warp_core.studio.notebook.StudioError: no scene.usda: there is no such file
     """
-    command = [sys.executable, "-m", "omni.warp_core.cli", "studio", os.fspath(scene), "--no-browser", "--notebook"]
-    command += ["--device", device, *(f"--nodes={os.fspath(folder)}" for folder in nodes)]
+    arguments = ["studio", os.fspath(scene), "--no-browser", "--notebook", "--device", device]
+    arguments += [f"--nodes={os.fspath(folder)}" for folder in nodes]
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        own_python.omni_warp(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, encoding="utf-8", errors="replace",
     )  # fmt: skip
     assert process.stdout is not None
