@@ -1,5 +1,7 @@
 """Which texts may run while they are typed. Each refused text would touch something when it is compiled."""
 
+import sys
+
 import pytest
 
 from omni.warp_core.studio.live_text import why_it_waits
@@ -11,6 +13,8 @@ HARMLESS = [
     '"""A text."""\nUP = wp.constant(wp.vec3(0.0, 1.0, 0.0))\n@wp.struct\nclass S:\n    """Doc."""\n    x: float',
     "@wp.kernel(enable_backward=False)\ndef f(x: wp.array2d(dtype=wp.vec3), n: int = 3):\n    x[0, 0] = wp.vec3()",
     "@wp.func\ndef f(x: wp.array[float]) -> float:\n    return x[0]",
+    "import numpy as num\nimport math as m\nimport omni.warp_core as warp\nX: float = m.pi",
+    "@wp.kernel(module='unique')\ndef f(x: wp.array[float]):\n    x[0] = 1.0",
     "def half typed(",  # does not parse, so nothing runs
 ]
 HARMFUL = [
@@ -42,6 +46,27 @@ HARMFUL = [
     ("while True:\n    pass", "runs a statement at module level"),
     ("async def f():\n    pass", "runs a statement at module level"),
     ("x = (y := open('f'))", "computes at module level"),
+    # Harmless names with another meaning.
+    ("import numpy as np\nint = np.load\nx = int('f', allow_pickle=True)", "line 2 gives int another meaning"),
+    ("import numpy as np\nwp = np\nx = wp.array('f')", "line 2 gives wp another meaning"),
+    ("float: int = 1", "line 1 gives float another meaning"),
+    ("import numpy as wp", "line 1 gives wp another meaning"),
+    ("import math as bool", "line 1 gives bool another meaning"),
+    ("@wp.func\ndef int(x: float):\n    return x", "gives int another meaning"),
+    ("@wp.struct\nclass warp:\n    x: float", "gives warp another meaning"),
+    # Places where Python evaluates what looks like a declaration.
+    ("@wp.func\ndef f(*a: open('f')):\n    pass", "calls a function at module level"),
+    ("@wp.func\ndef f(**a: open('f')):\n    pass", "calls a function at module level"),
+    ("@wp.struct\nclass S:\n    open('f').x: float", "runs a statement in S"),
+    ("@wp.struct\nclass S:\n    x[open('f')]: float", "runs a statement in S"),
+    # Annotations that are texts are evaluated.
+    ("@wp.func\ndef f(a: \"open('f')\"):\n    pass", "line 2 has a text at module level"),
+    ("@wp.struct\nclass S:\n    a: \"open('f')\"", "line 3 has a text at module level"),
+    ("T = \"open('f')\"\n@wp.func\ndef f(a: T):\n    pass", "line 1 has a text at module level"),
+    # Texts that the compiler may read, though a look at them fails.
+    ("\ufeffimport os", "line 1 imports os"),
+    ("import os\nx = 1" + " + 1" * 600, "nested too deeply"),
+    ("import os\nx = 1" + " + 1" * 5000, "nested too deeply"),
 ]
 
 
@@ -53,3 +78,9 @@ def test_harmless_texts_may_run(text):
 @pytest.mark.parametrize(("text", "why"), HARMFUL, ids=[text[:40] for text, _ in HARMFUL])
 def test_other_texts_wait(text, why):
     assert why in why_it_waits(text)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are of Python 3.12")
+@pytest.mark.parametrize("text", ["@wp.func\ndef f[T: open('f')](x: T): pass", "@wp.struct\nclass S[T]:\n    x: T"])
+def test_type_parameters_wait(text):
+    assert why_it_waits(text)

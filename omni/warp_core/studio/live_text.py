@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ..lang.source import parse
+
 MODULES = {"warp": "wp", "omni.warp_core": "wp", "math": "math", "numpy": "np"}
 DECORATORS = {"kernel", "func", "struct"}
 # Names of wp that may be called at module level: they make types and constants.
@@ -18,6 +20,8 @@ CALLS = {
     *("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 }
 PLAIN_CALLS = {"float", "int", "bool"}
+# Names by which this module knows what is harmless; a text that gives them another meaning waits.
+KEPT_NAMES = {"wp", "warp", "np", "math", *PLAIN_CALLS}
 # Python that the compiler runs for a kernel, and names that lead out of the kernel language.
 FORBIDDEN_NAMES = {"static", "eval", "exec", "compile", "open", "getattr", "setattr", "delattr", "globals", "locals"}
 
@@ -31,10 +35,12 @@ def why_it_waits(text: str) -> str:
     'line 1 imports os'
     """
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse(text.removeprefix("\ufeff"))  # as the compiler does
+        found = [why for statement in tree.body if (why := _statement(statement) or _rebound(statement))]
+    except (SyntaxError, ValueError):
         return ""
-    found = [why for statement in tree.body if (why := _statement(statement))]
+    except (RecursionError, MemoryError):
+        return "it is nested too deeply to look through"
     found += [why for node in ast.walk(tree) if (why := _forbidden(node))]
     return found[0] if found else ""
 
@@ -50,6 +56,27 @@ def _forbidden(node: ast.AST) -> str:
     return ""
 
 
+def _rebound(node: ast.stmt) -> str:
+    """Return why a statement waits that gives one of the kept names another meaning."""
+    names = [n.id for n in _targets(node) if isinstance(n, ast.Name)]
+    if isinstance(node, ast.Import):
+        names = [n.asname for n in node.names if n.asname and not _is_usual(n.name, n.asname)]
+    elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        names = [node.name]
+    return next((_at(node, f"gives {name} another meaning") for name in names if name in KEPT_NAMES), "")
+
+
+def _is_usual(module: str, name: str) -> bool:
+    """True if a module may have this name: warp is also called warp."""
+    return name == MODULES.get(module) or (name == "warp" and MODULES.get(module) == "wp")
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
 def _statement(node: ast.stmt) -> str:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return _import(node)
@@ -58,8 +85,7 @@ def _statement(node: ast.stmt) -> str:
     if isinstance(node, ast.ClassDef):
         return _struct(node)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if not all(isinstance(target, ast.Name) for target in targets):
+        if not all(isinstance(target, ast.Name) for target in _targets(node)):
             return _at(node, "assigns to more than a name")
         annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
         return _first(e for e in (node.value, annotation) if e is not None)
@@ -80,8 +106,11 @@ def _import(node: ast.Import | ast.ImportFrom) -> str:
 def _function(node: ast.FunctionDef) -> str:
     if not node.decorator_list:
         return _at(node, f"defines {node.name} without wp.kernel or wp.func")
+    if _has_type_parameters(node):
+        return _at(node, f"gives {node.name} type parameters")
     arguments = node.args
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
     expressions = [a.annotation for a in parameters if a.annotation is not None]
     expressions += [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
     expressions += [node.returns] if node.returns is not None else []
@@ -89,20 +118,27 @@ def _function(node: ast.FunctionDef) -> str:
 
 
 def _struct(node: ast.ClassDef) -> str:
-    if node.bases or node.keywords or not node.decorator_list:
+    if node.bases or node.keywords or _has_type_parameters(node) or not node.decorator_list:
         return _at(node, f"defines the class {node.name}")
     for member in node.body:
         is_plain = isinstance(member, ast.Expr) and isinstance(member.value, ast.Constant)
-        if not is_plain and not isinstance(member, ast.AnnAssign):
+        is_member = isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name)
+        if not is_plain and not is_member:
             return _at(member, f"runs a statement in {node.name}")
     members = [m for m in node.body if isinstance(m, ast.AnnAssign)]
     return _first_decorator(node) or _first(e for m in members for e in (m.annotation, m.value) if e is not None)
 
 
+def _has_type_parameters(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """True if Python computes bounds of types; it has them from 3.12 on."""
+    return bool(getattr(node, "type_params", None))
+
+
 def _first_decorator(node: ast.FunctionDef | ast.ClassDef) -> str:
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and not decorator.args:
-            if why := _first(keyword.value for keyword in decorator.keywords):
+            values = [k.value for k in decorator.keywords if not isinstance(k.value, ast.Constant)]
+            if why := _first(values):
                 return why
             decorator = decorator.func
         if _name_of_wp(decorator) not in DECORATORS:
@@ -139,4 +175,6 @@ def _expression(node: ast.expr) -> str:
     if isinstance(node, ast.BinOp):
         # 9 ** 9 ** 9 would take all memory
         return _at(node, "raises to a power") if isinstance(node.op, ast.Pow) else _first([node.left, node.right])
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _at(node, "has a text at module level")  # annotations that are texts run as Python
     return "" if isinstance(node, (ast.Constant, ast.Name)) else _at(node, "computes at module level")
