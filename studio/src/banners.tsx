@@ -27,6 +27,14 @@ export function Banners() {
           </button>
         </p>
       )}
+      {engine.state === "crashed" && engine.suspects.length === 0 && (
+        <p className="banner error">
+          <b>Sorry, {engine.text}.</b> The terminal may tell why. Your edits are here, and can be saved.
+          <button type="button" onClick={() => send("again")}>
+            Try again
+          </button>
+        </p>
+      )}
       {others && (
         <p className="banner">
           Another studio has this file open. What one saves, the other reads or asks about; unsaved edits stay

@@ -65,3 +65,24 @@ def test_a_folder_without_nodes_is_told(tmp_path, capsys):
     scene = write_scene(tmp_path / "scene.usda")
     assert cli.main(["studio", str(scene), "--no-browser", "--nodes", str(tmp_path)]) == cli.USAGE
     assert capsys.readouterr().err == f"error: --nodes {tmp_path}: has no .ogn file\n"
+
+
+def test_an_engine_that_ends_as_it_starts_is_not_started_for_ever(tmp_path):
+    nodes, starts = tmp_path / "nodes", tmp_path / "starts.txt"
+    nodes.mkdir()
+    (nodes / "OgnTwice.ogn").write_text(json.dumps(TWICE))
+    ends = CODE.format(path=str(starts)) + "\n\nos._exit(3)\n"
+    (nodes / "OgnTwice.py").write_text(ends)
+    scene = write_scene(tmp_path / "scene.usda")
+    with running(scene, tmp_path / "settings", tmp_path, ("--nodes", "nodes")) as studio:
+        client = Client(studio)
+        client.wait(lambda: client.latest.get("engine", {}).get("state") == "crashed")
+        assert "before it had read the scene" in client.latest["engine"]["text"]
+        client.edit({"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"})
+        client.wait(lambda: client.node("t"))  # edits go on without an engine
+        assert len(starts.read_text().splitlines()) == 1
+        (nodes / "OgnTwice.py").write_text(ends.replace("os._exit(3)", ""))
+        client.send("again")
+        client.trust()
+        client.wait(lambda: VERTICES in client.arrays)
+        client.close()

@@ -49,7 +49,7 @@ class Evaluation:
         self.view: dict[str, Any] = {}  # where the camera begins
         self._engine: EngineProcess | None = None
         self._frame = 1  # of the engine
-        self._has_frame = False  # of the current engine
+        self._has_opened = self._has_frame = False  # the current engine
         self._is_dirty = True
         self._stamp = 0
         self._asked: float | None = None  # when the engine got a request that it has not answered
@@ -64,7 +64,7 @@ class Evaluation:
         self.close()
         self.set_state("starting")
         self.store.restart()
-        self._has_frame = False
+        self._has_opened = self._has_frame = False
         self._engine = EngineProcess(self._receive, self._ended)
         text = self.document.layer.ExportToString() if self.document.is_edited else ""
         self.ask(do="open", path=self.document.path, text=text, texts=texts or {}, **self.options.request())
@@ -80,6 +80,11 @@ class Evaluation:
         if self._engine is not None and self._asked is not None:
             self.set_state("stopping")
             self._engine.stop()
+
+    @property
+    def is_gone(self) -> bool:
+        """True if there is no engine, as the last one ended before it had read the scene."""
+        return self._engine is None
 
     def send(self, **request: Any) -> None:
         """Send a request without an answer. Without an engine it is lost: the next one opens the document."""
@@ -125,6 +130,7 @@ class Evaluation:
         self.pump()
 
     def _take_opened(self, header: dict[str, Any]) -> None:
+        self._has_opened = True
         self.playback.open(header["start"], header["end"], header["fps"])
         self.view = header["view"]
         if self.state == "starting":
@@ -136,7 +142,11 @@ class Evaluation:
         was_stopped = self.state == "stopping"
         self._engine, self._asked = None, None
         self.playback.playing = False
-        self.gone(number, was_stopped)
+        if self._has_opened or was_stopped:
+            return self.gone(number, was_stopped)
+        self.text = "the engine ended before it had read the scene"  # and the next one would, too
+        self.suspects = []
+        return self.set_state("crashed")
 
     async def watch(self) -> None:
         """Tell for ever whether the engine is busy."""

@@ -198,8 +198,11 @@ class KernelTexts:
             self._agreements.tell()
 
     def run_again(self) -> None:
-        """Run texts that were held back after a crash once more."""
+        """Run texts that were held back after a crash once more, or start an engine where there is none."""
         evaluation = self._evaluation
+        if evaluation.is_gone:
+            evaluation.text = ""
+            return evaluation.start()
         for node, own in self._texts.items():
             if own.held is not None:
                 own.newest, own.held, own.sent, own.waits = own.held, None, -1, ""
@@ -207,7 +210,7 @@ class KernelTexts:
         evaluation.suspects, evaluation.text, evaluation.is_blocked = [], "", False
         evaluation.set_state("ready" if evaluation.state == "crashed" else evaluation.state)
         self._agreements.tell()
-        self.next()
+        return self.next()
 
     # Messages.
 
