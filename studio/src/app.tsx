@@ -20,7 +20,7 @@ function systemTheme(): Theme {
 }
 
 export function App() {
-  const connection = useStudio((s) => s.connection);
+  const isStranger = useStudio((s) => s.connection === "refused" && !s.doc);
   const [theme, setTheme] = useState<Theme>(systemTheme);
   const [palette, setPalette] = useState<{ kind: PaletteKind; wire?: Wire } | null>(null);
   const [help, setHelp] = useState(false);
@@ -40,7 +40,7 @@ export function App() {
     help: () => setHelp(!help),
   });
 
-  if (connection === "refused") {
+  if (isStranger) {
     return (
       <main className="refused">
         <h1>This page has no access to the studio</h1>

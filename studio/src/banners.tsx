@@ -16,6 +16,12 @@ export function Banners() {
       {connection === "lost" && (
         <p className="banner error">The studio is not there any more. Trying again…</p>
       )}
+      {connection === "refused" && (
+        <p className="banner error">
+          Another studio answers here now. This page keeps what it had, to copy; open the address that{" "}
+          <code>omni-warp studio</code> has printed.
+        </p>
+      )}
       {consent.length > 0 && <Consent />}
       {engine.suspects.length > 0 && (
         <p className="banner error">

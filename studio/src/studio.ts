@@ -120,6 +120,7 @@ type Frames = (record: FrameRecord) => void;
 let takeFrame: Frames = () => {};
 let socket: WebSocket | null = null;
 let token = "";
+const unsent = new Set<string>(); // nodes whose texts were typed while the studio was not there
 
 /** Calls `take` with each record of the stream of frames. */
 export function onFrame(take: Frames): void {
@@ -196,6 +197,9 @@ type Message = any;
 const answers: Record<string, (message: Message) => void> = {
   hello: (m) => {
     setState({ connection: "open" });
+    for (const node of unsent)
+      if (state.texts[node]) send("code", { node, ...state.texts[node], run: false });
+    unsent.clear();
     stream(m.page).catch(() => {});
   },
   welcome: (m) => {
@@ -215,7 +219,10 @@ const answers: Record<string, (message: Message) => void> = {
   },
   timeline: (m) => setState({ timeline: m }),
   kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
-  text: (m) => setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } }),
+  text: (m) => {
+    if ((state.texts[m.node]?.rev ?? 0) > m.rev) return; // what was typed here is newer, and on its way
+    setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } });
+  },
   consent: (m) => setState({ consent: m.codes, shownCode: shownText(state.texts, m.codes) }),
   found: (m) => setState({ found: m, ...(m.runs ? {} : { shownCode: m.node }) }),
   engine: (m) => setState({ engine: m }),
@@ -274,6 +281,7 @@ export function shownGraph(current: State): Graph | undefined {
 export function typeText(node: string, text: string, run = false): void {
   const rev = (state.texts[node]?.rev ?? 0) + 1;
   setState({ texts: { ...state.texts, [node]: { text, rev } } });
+  if (state.connection !== "open") unsent.add(node);
   send("code", { node, text, rev, run });
 }
 

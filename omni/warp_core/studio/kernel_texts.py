@@ -27,6 +27,7 @@ class Text:
 
     newest: str = ""
     revision: int = 0  # counts the page's changes of the text
+    page: Page | None = None  # the one in which it was typed
     sent: int = 0  # the revision that the engine has
     good: str | None = None
     waits: str = ""  # why the newest text does not run by itself
@@ -62,8 +63,9 @@ class KernelTexts:
         self._at_work = None
 
     def attach(self, page: Page) -> None:
-        """Tell a new page about all texts."""
-        for node in self._texts:
+        """Tell a new page about all texts; the document lacks those that wait."""
+        for node, own in self._texts.items():
+            page.post(_text_message(node, own))
             page.post(self._message(node))
 
     def of(self, node: str) -> Text:
@@ -89,13 +91,14 @@ class KernelTexts:
         if len(text) > MOST_TEXT:
             raise EditError(f"the text has more than {MOST_TEXT} characters, so it is not taken")
         own = self.of(node)
-        own.newest, own.revision = text, revision
+        is_late = own.page not in (None, page) and revision <= own.revision  # another page was faster
+        own.newest, own.revision, own.page = text, own.revision + 1 if is_late else revision, page
         own.waits = "" if run else ENDED if text == own.held else why_it_waits(text)
         if not own.waits:
             own.held = None
             self._clear_suspect(node)
             self.next()
-        self._pages.post({"is": "text", "node": node, "text": text, "rev": own.revision}, but=page)
+        self._pages.post(_text_message(node, own), but=None if is_late else page)
         self._tell(node)
 
     def follow_document(self) -> None:
@@ -106,7 +109,7 @@ class KernelTexts:
                 continue
             own.newest, own.revision = text, own.revision + 1
             own.sent = own.revision
-            self._pages.post({"is": "text", "node": node, "text": text, "rev": own.revision})
+            self._pages.post(_text_message(node, own))
 
     # To the engine.
 
@@ -223,3 +226,7 @@ class KernelTexts:
             "is": "kernel", "node": node, "rev": own.revision, "waits": own.waits, "held": own.held is not None,
             "diagnostics": own.diagnostics, "status": own.status, "removed": own.removed,
         }  # fmt: skip
+
+
+def _text_message(node: str, own: Text) -> dict[str, Any]:
+    return {"is": "text", "node": node, "text": own.newest, "rev": own.revision}

@@ -15,7 +15,7 @@ import {
 } from "@codemirror/language";
 import { lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, Compartment, EditorState } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, Transaction } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
@@ -25,6 +25,7 @@ import type { Code } from "../messages";
 import { getState, notify, setState, typeText, useStudio } from "../studio";
 import { marks } from "./diagnostics";
 import { complete, hover } from "./kernel_language";
+import { change } from "./text_change";
 
 const REST = 300; // milliseconds without a key after which mistakes are shown
 const MOST_TEXT = 1 << 20; // characters of a kernel's text
@@ -39,63 +40,63 @@ const colors = HighlightStyle.define([
   { tag: [tags.function(tags.definition(tags.variableName)), tags.meta], color: "var(--code-name)" },
 ]);
 
-function newEditor(parent: HTMLElement): EditorView {
-  const run = () => {
-    const node = getState().shownCode;
-    if (node) typeText(node, view.state.doc.toString(), true);
-    return true;
-  };
-  const view = new EditorView({
-    parent,
-    state: EditorState.create({
-      extensions: [
-        lineNumbers(),
-        history(),
-        drawSelection(),
-        highlightActiveLine(),
-        highlightSelectionMatches(),
-        bracketMatching(),
-        closeBrackets(),
-        indentOnInput(),
-        indentUnit.of("    "),
-        python(),
-        autocompletion({ override: [complete] }),
-        hover,
-        syntaxHighlighting(colors),
-        lintGutter(),
-        readOnly.of(EditorState.readOnly.of(false)),
-        keymap.of([
-          { key: "Mod-Enter", run },
-          { key: "F8", run: nextDiagnostic },
-          ...closeBracketsKeymap,
-          ...completionKeymap,
-          ...defaultKeymap,
-          ...historyKeymap,
-          ...searchKeymap,
-          { ...indentWithTab, key: "Mod-]" },
-        ]),
-        EditorState.changeFilter.of((change) => {
-          const fits = change.newDoc.length <= MOST_TEXT || Boolean(change.annotation(fromServer));
-          if (!fits)
-            notify(`A text of more than ${MOST_TEXT} characters is not taken; the one before stays.`);
-          return fits;
-        }),
-        EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
-        EditorView.updateListener.of((update) => {
-          const node = getState().shownCode;
-          const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(fromServer));
-          if (node && update.docChanged && isOwn) typeText(node, update.state.doc.toString());
-        }),
-      ],
-    }),
+/** Runs the text that an editor shows. */
+function run(view: EditorView): boolean {
+  const node = getState().shownCode;
+  if (node) typeText(node, view.state.doc.toString(), true);
+  return true;
+}
+
+/** A text with its own steps of undo. */
+function newState(text: string): EditorState {
+  return EditorState.create({
+    doc: text,
+    extensions: [
+      lineNumbers(),
+      history(),
+      drawSelection(),
+      highlightActiveLine(),
+      highlightSelectionMatches(),
+      bracketMatching(),
+      closeBrackets(),
+      indentOnInput(),
+      indentUnit.of("    "),
+      python(),
+      autocompletion({ override: [complete] }),
+      hover,
+      syntaxHighlighting(colors),
+      lintGutter(),
+      readOnly.of(EditorState.readOnly.of(false)),
+      keymap.of([
+        { key: "Mod-Enter", run },
+        { key: "F8", run: nextDiagnostic },
+        ...closeBracketsKeymap,
+        ...completionKeymap,
+        ...defaultKeymap,
+        ...historyKeymap,
+        ...searchKeymap,
+        { ...indentWithTab, key: "Mod-]" },
+      ]),
+      EditorState.changeFilter.of((change) => {
+        const fits = change.newDoc.length <= MOST_TEXT || Boolean(change.annotation(fromServer));
+        if (!fits) notify(`A text of more than ${MOST_TEXT} characters is not taken; the one before stays.`);
+        return fits;
+      }),
+      EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
+      EditorView.updateListener.of((update) => {
+        const node = getState().shownCode;
+        const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(fromServer));
+        if (node && update.docChanged && isOwn) typeText(node, update.state.doc.toString());
+      }),
+    ],
   });
-  return view;
 }
 
 export function CodePanel({ theme }: { theme: Theme }) {
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const shown = useRef<string | null>(null);
+  const states = useRef(new Map<string, EditorState>()); // of the nodes that are not shown now
   const node = useStudio((s) => s.shownCode);
   const texts = useStudio((s) => s.texts);
   const kernels = useStudio((s) => s.kernels);
@@ -114,25 +115,25 @@ export function CodePanel({ theme }: { theme: Theme }) {
 
   useEffect(() => {
     if (!box.current) return;
-    const view = newEditor(box.current);
+    const view = new EditorView({ parent: box.current, state: newState("") });
     editor.current = view;
     return () => view.destroy();
   }, []);
 
-  // The text of another node, or a text that the server has changed.
+  // The text of another node, or a text that the server has changed, which is no step of undo.
   useEffect(() => {
     const view = editor.current;
-    if (!view || (view.state.doc.toString() === text && shown.current === node)) return;
-    shown.current = node;
-    view.dispatch({
-      changes: { from: 0, to: view.state.doc.length, insert: text },
-      annotations: fromServer.of(true),
-    });
-  }, [node, text]);
-
-  useEffect(() => {
-    editor.current?.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
-  }, [isFixed]);
+    if (!view) return;
+    if (shown.current !== node) {
+      if (shown.current) states.current.set(shown.current, view.state);
+      view.setState(states.current.get(node ?? "") ?? newState(text));
+      shown.current = node;
+    }
+    const changes = change(view.state.doc.toString(), text);
+    if (changes.from !== changes.to || changes.insert)
+      view.dispatch({ changes, annotations: [fromServer.of(true), Transaction.addToHistory.of(false)] });
+    view.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
+  }, [node, text, isFixed]);
 
   // Mistakes of the newest text, after the hands rest; their end is shown at once.
   useEffect(() => {
