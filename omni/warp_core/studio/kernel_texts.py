@@ -201,7 +201,7 @@ class KernelTexts:
             self._agreements.tell()
 
     def run_again(self) -> None:
-        """Run texts that were held back after a crash once more, or start an engine where there is none."""
+        """Run texts that were held back after a crash once more, or start an engine if the last one did not start."""
         evaluation = self._evaluation
         if evaluation.is_gone:
             evaluation.text = ""
