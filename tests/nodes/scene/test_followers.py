@@ -129,3 +129,49 @@ def test_normals_of_a_subdivision_surface_are_not_touched(stage, tmp_path):
     write(stage, "/Mesh", "points")
     result, warnings = play(stage, tmp_path)
     assert result.GetAttributeAtPath("/Mesh.normals").Get(5)[0] == (0, 0, 1) and warnings == []
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "kind"),
+    [
+        ("/World/Model/Mesh", "points", "point3f[]"),
+        ("/World/Model/Part", "xformOp:translate", "double3"),
+        ("/World/Cone", "height", "double"),  # a prototype of the instancer in the model
+    ],
+)
+def test_the_bounds_of_a_model_end_where_something_in_it_moves(tmp_path, path, name, kind):
+    stage = Usd.Stage.CreateInMemory()
+    stage.SetStartTimeCode(FRAMES[0])
+    stage.SetEndTimeCode(FRAMES[-1])
+    Usd.ModelAPI(UsdGeom.Xform.Define(stage, "/World")).SetKind("group")
+    for model in ("/World/Model", "/World/Still"):
+        Usd.ModelAPI(UsdGeom.Xform.Define(stage, model)).SetKind("component")
+        mesh = UsdGeom.Mesh.Define(stage, f"{model}/Mesh")
+        mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
+        UsdGeom.Cube.Define(stage, f"{model}/Part").AddTranslateOp().Set((1, 1, 1))
+    UsdGeom.Cone.Define(stage, "/World/Cone").CreateHeightAttr(1.0)
+    instancer = UsdGeom.PointInstancer.Define(stage, "/World/Model/Instancer")
+    instancer.CreatePrototypesRel().SetTargets(["/World/Cone"])
+    instancer.CreateProtoIndicesAttr([0])
+    instancer.CreatePositionsAttr([(3, 0, 0)])
+    for model in ("/World/Model", "/World/Still"):
+        bounds = UsdGeom.BBoxCache(Usd.TimeCode(1), ["default"])
+        hint = UsdGeom.ModelAPI.Apply(stage.GetPrimAtPath(model))
+        hint.SetExtentsHint(hint.ComputeExtentsHint(bounds))
+    if kind == "double3":
+        graph = wp.nodes.GraphBuilder(stage, "/Graph")
+        clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+        place = graph.node("place", "omni.graph.nodes.MakeVector3")
+        to = graph.node("write", "omni.graph.nodes.WritePrimAttribute", prim=path, name=name)
+        for axis in "xyz":
+            graph.connect(f"{clock}.outputs:frame", f"{place}.inputs:{axis}")
+        graph.connect(f"{place}.outputs:tuple", f"{to}.inputs:value")
+    else:
+        write(stage, path, name, kind)
+    result, _ = play(stage, tmp_path)
+    still = UsdGeom.ModelAPI(result.GetPrimAtPath("/World/Still"))
+    assert still.GetExtentsHint(Usd.TimeCode(FRAMES[-1])), "nothing moves in it"
+    for frame in FRAMES:
+        with_hints, true = (UsdGeom.BBoxCache(frame, ["default"], useExtentsHint=use) for use in (True, False))
+        model = result.GetPrimAtPath("/World/Model")
+        assert with_hints.ComputeWorldBound(model).GetRange() == true.ComputeWorldBound(model).GetRange(), frame

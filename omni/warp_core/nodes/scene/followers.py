@@ -15,9 +15,11 @@ from ..graph.node_graph import Log
 
 Key = tuple[str, str]
 _EXTENT, _EXTENT_TYPE, _POINTS = "extent", "float3[]", "points"
+_HINT = str(UsdGeom.Tokens.extentsHint)  # the bounds of all that is in a model
 _SIZES = ("height", "length", "radius", "radiusBottom", "radiusTop", "size", "width")  # of USD's own shapes
 _INSTANCES = ("orientations", "orientationsf", "positions", "protoIndices", "scales")
 _BOUNDED = frozenset((_POINTS, "widths", "axis", *_SIZES, *_INSTANCES))
+_TRANSFORM = "xformOp"  # begins the names of what moves a prim
 _NORMALS = ("normals", "primvars:normals")
 _VELOCITIES = ("velocities", "accelerations")
 
@@ -55,6 +57,7 @@ class Followers:
         self._store = store
         self._extents: dict[str, tuple[int, Any]] = {}  # the last computed bounds of prims, with their frames
         self._ended: set[Key] = set()
+        self._hinted: set[str] = set()  # prims whose models have no bounds of before
         self._followed: set[str] = set()
         self._instancers: list[tuple[str, list[Sdf.Path]]] | None = None
 
@@ -62,7 +65,11 @@ class Followers:
         """Give the output what follows from the attributes that were written in this frame."""
         changed: dict[str, set[str]] = {}
         for path, name in dirty:
-            if name in _BOUNDED and self._store.is_written(path, name):
+            is_bounded = name in _BOUNDED
+            if not (is_bounded or name.startswith(_TRANSFORM)) or not self._store.is_written(path, name):
+                continue
+            self._end_hints(output, path)
+            if is_bounded:
                 changed.setdefault(path, set()).add(name)
         for path, names in changed.items():
             prim = self._store.stage.GetPrimAtPath(path)
@@ -89,11 +96,19 @@ class Followers:
         output.derive(path, _EXTENT, _EXTENT_TYPE, corners, frame)
         self._extents[path] = frame, corners
 
-    def _end_extent(self, output: SampleLayer, prim: Usd.Prim) -> None:
+    def _end_extent(self, output: SampleLayer, prim: Usd.Prim, name: str = _EXTENT) -> None:
         """End authored bounds; without them, viewers compute those of the present."""
-        extent = prim.GetAttribute(_EXTENT)
-        if extent.HasAuthoredValue() and not self._store.is_written(prim.GetPath().pathString, _EXTENT):
+        extent = prim.GetAttribute(name)
+        if extent and extent.HasAuthoredValue() and not self._store.is_written(prim.GetPath().pathString, name):
             self._end(output, extent)
+
+    def _end_hints(self, output: SampleLayer, path: str) -> None:
+        """End the authored bounds of the models that a prim is in."""
+        if path not in self._hinted:
+            self._hinted.add(path)
+            for place in Sdf.Path(path).GetPrefixes():
+                if prim := self._store.stage.GetPrimAtPath(place):
+                    self._end_extent(output, prim, _HINT)
 
     def _end_instancers(self, output: SampleLayer, path: str) -> None:
         """End the authored bounds of point instancers whose prototypes change."""
@@ -102,11 +117,11 @@ class Followers:
         self._followed.add(path)
         if self._instancers is None:
             found = (UsdGeom.PointInstancer(p) for p in self._store.stage.Traverse() if p.IsA(UsdGeom.PointInstancer))
-            authored = (one for one in found if one.GetExtentAttr().HasAuthoredValue())
-            self._instancers = [(one.GetPath().pathString, one.GetPrototypesRel().GetTargets()) for one in authored]
+            self._instancers = [(one.GetPath().pathString, one.GetPrototypesRel().GetTargets()) for one in found]
         for instancer, prototypes in self._instancers:
             if any(Sdf.Path(path).HasPrefix(prototype) for prototype in prototypes):
                 self._end_extent(output, self._store.stage.GetPrimAtPath(instancer))
+                self._end_hints(output, instancer)
 
     def _end_old(self, output: SampleLayer, prim: Usd.Prim) -> None:
         """End the scene's normals and velocities where the points are no longer those of the scene, and tell it."""
