@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable
 
@@ -28,12 +29,22 @@ ABOUT = "Play the graphs of a USD scene, watch it, draw a stage, list volumes, c
 def _frames(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(-?\d{1,9})(?::(-?\d{1,9}))?", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1:48")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1:48, of numbers of at most 9 digits")
     start = int(match[1])
     end = int(match[2]) if match[2] else start
     if end < start:
         raise argparse.ArgumentTypeError(f"{text!r}: the last frame comes before the first")
     return start, end
+
+
+def _frame(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a frame such as 12 or 12.5")
+    return number
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -143,7 +154,7 @@ def _preview_options(add: Add) -> None:
         "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
     )
     which = preview.add_mutually_exclusive_group()
-    which.add_argument("--frame", type=float, metavar="N", help="the frame to draw (default: the first)")
+    which.add_argument("--frame", type=_frame, metavar="N", help="the frame to draw (default: the first)")
     which.add_argument("--frames", type=_frames, metavar="A:B", help="draw an animation")
     preview.add_argument("--size", type=_size, default=(960, 540), metavar="WxH", help="pixels (default: 960x540)")
     preview.add_argument(

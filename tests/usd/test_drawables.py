@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pxr import Gf, Sdf, Usd, UsdGeom
+from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
 import omni.warp_core as wp
 from omni.warp_core.usd.pictures import drawables
@@ -250,3 +250,111 @@ def test_inherited_colors(stage):
     UsdGeom.PrimvarsAPI(world).CreatePrimvar("displayColor", Sdf.ValueTypeNames.Color3fArray).Set([Gf.Vec3f(0, 1, 0)])
     UsdGeom.Sphere.Define(stage, "/World/S")
     assert np.allclose(gathered(stage).colors, [0, 1, 0])
+
+
+# -- values that do not fit -------------------------------------------------------------------------------------------
+
+
+def quad(stage, path="/M", **values):
+    """A mesh of two quads beside each other, and what goes wrong with it."""
+    mesh = UsdGeom.Mesh.Define(stage, path)
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (2, 0, 0), (2, 1, 0)])
+    mesh.CreateFaceVertexCountsAttr(values.get("counts", [4, 4]))
+    mesh.CreateFaceVertexIndicesAttr(values.get("indices", [0, 1, 2, 3, 1, 4, 5, 2]))
+    mesh.CreateHoleIndicesAttr(values.get("holes", []))
+    mesh.CreateSubdivisionSchemeAttr("none")
+    if "normals" in values:
+        mesh.CreateNormalsAttr(values["normals"])
+    return mesh
+
+
+def told(stage, times=(0,)):
+    """The warnings of pictures at some times."""
+    warnings: list[str] = []
+    gatherer = Gatherer(stage, warnings.append)
+    for time in times:
+        gatherer.at(Usd.TimeCode(time))
+    return warnings
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"counts": [4, 4, 4]}, "/M.faceVertexCounts counts 12 corners in 3 faces, and faceVertexIndices has 8"),
+        ({"counts": [4]}, "/M.faceVertexCounts counts 4 corners in 1 faces, and faceVertexIndices has 8"),
+        ({"indices": [0, 1, 2, 3, 1, 4, 5, 6]}, "/M.faceVertexIndices[7] is 6, and the mesh has 6 points"),
+        ({"indices": [0, 1, 2, 3, 1, 4, 5, -1]}, "/M.faceVertexIndices[7] is -1, and the mesh has 6 points"),
+        ({"indices": [2**31 - 1] * 8}, "/M.faceVertexIndices[0] is 2147483647, and the mesh has 6 points"),
+        ({"counts": [4, -4]}, "/M.faceVertexCounts[1] is -4; a face has at least 0 corners"),
+        ({"holes": [0, 9]}, "/M.holeIndices[1] is 9, and the mesh has 2 faces"),
+        ({"normals": [(0, 0, 1)] * 2}, "/M has 2 normals, and their interpolation 'vertex' needs 6"),
+    ],
+)
+def test_a_mesh_that_does_not_fit_is_drawn_in_part_with_a_warning(stage, values, words):
+    quad(stage, **values)
+    [warning] = told(stage)
+    assert warning.startswith(f"{words}; the picture has ")
+
+
+def test_a_mesh_that_fits_is_drawn_without_a_warning(stage):
+    mesh = quad(stage, holes=[1], normals=[(0, 0, 1)] * 6)
+    mesh.CreateDisplayColorPrimvar("uniform").Set([(1, 0, 0), (0, 1, 0)])
+    assert told(stage) == []
+
+
+@pytest.mark.parametrize(
+    ("interpolation", "count", "indices", "words"),
+    [
+        ("vertex", 2, [0, 1, 2, 0, 0, 0], ":indices[2] is 2, and primvars:displayColor has 2 elements"),
+        ("faceVarying", 2, [0, 1, -1, 0, 0, 0, 0, 0], ":indices[2] is -1, and primvars:displayColor has 2 elements"),
+        ("vertex", 2, [0, 1], " has 2 values, and its interpolation 'vertex' needs 6"),
+        ("vertex", 5, None, " has 5 values, and its interpolation 'vertex' needs 6"),
+        ("uniform", 3, None, " has 3 values, and its interpolation 'uniform' needs 2"),
+    ],
+)
+def test_colors_that_do_not_fit_are_told(stage, interpolation, count, indices, words):
+    primvar = quad(stage).CreateDisplayColorPrimvar(interpolation)
+    primvar.Set([(1, 0, 0)] * count)
+    if indices:
+        primvar.SetIndices(Vt.IntArray(indices))
+    assert told(stage) == [f"/M.primvars:displayColor{words}; the picture has other colors"]
+
+
+def test_what_does_not_fit_in_many_frames_is_told_once(stage):
+    cloud = UsdGeom.Points.Define(stage, "/P")
+    cloud.CreateWidthsAttr([0.1, 0.2])
+    cloud.CreateDisplayColorPrimvar("vertex").Set([(1, 0, 0)] * 20)
+    for frame in range(3, 9):
+        cloud.GetPointsAttr().Set([(float(k), 0, 0) for k in range(frame)], frame)
+    assert told(stage, range(3, 9)) == [
+        "/P.widths has 2 values for 3 points; the picture has the first one for all",
+        "/P.primvars:displayColor has 20 values, and its interpolation 'vertex' needs 3; the picture has other colors",
+    ]
+
+
+def test_prims_of_types_that_are_not_drawn_are_told(stage):
+    for number in range(3):
+        UsdGeom.NurbsPatch.Define(stage, f"/Patch{number}")
+    assert told(stage) == ["/Patch0 is of the type NurbsPatch; pictures leave out all prims of this type"]
+
+
+@pytest.mark.parametrize("hidden", [[], [1]])
+@pytest.mark.parametrize("colors", [[(1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 1, 1)]])
+def test_instances_have_their_own_colors(stage, hidden, colors):
+    UsdGeom.Cube.Define(stage, "/Hidden").CreateVisibilityAttr("invisible")
+    cube = UsdGeom.Cube.Define(stage, "/I/Cube")
+    cube.CreateSizeAttr(0.5)
+    instancer = UsdGeom.PointInstancer.Define(stage, "/I")
+    instancer.CreatePrototypesRel().SetTargets(["/I/Cube"])
+    instancer.CreateProtoIndicesAttr([0, 0, 0])
+    instancer.CreatePositionsAttr([(0, 0, 0), (2, 0, 0), (4, 0, 0)])
+    instancer.CreateInvisibleIdsAttr(hidden)
+    kind = "vertex" if len(colors) > 1 else "constant"
+    UsdGeom.PrimvarsAPI(instancer).CreatePrimvar("displayColor", Sdf.ValueTypeNames.Color3fArray, kind).Set(colors)
+    warnings = []
+    scene = Gatherer(stage, warnings.append).at(Usd.TimeCode(0))
+    assert not warnings
+    for number in {0, 1, 2} - set(hidden):
+        near = np.abs(scene.vertices[:, 0] - 2 * number) < 1
+        assert near.any() and (scene.colors[near] == colors[min(number, len(colors) - 1)]).all()
+    assert (np.abs(scene.vertices[:, 0] - 2) < 1).any() == (not hidden)

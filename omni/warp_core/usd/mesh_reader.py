@@ -98,7 +98,7 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
     points = numbers(mesh.GetPointsAttr(), at, np.float32, 3)
     counts, indices = read_topology(mesh, at, len(points))
     flip = (text_of(mesh.GetOrientationAttr(), at) == "leftHanded") != is_mirrored(applied)
-    found = triangulate(points, counts, indices, flip, _holes(mesh, at, len(counts)))
+    found = triangulate(points, counts, indices, flip, read_holes(mesh, at, len(counts)))
     elements = _elements(len(points), counts, indices, found)
     primvars = read_primvars(mesh.GetPrim(), at, elements, device)
     normals = read_normals(
@@ -139,7 +139,8 @@ def read_topology(mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: int) -> tuple[
     return counts, indices
 
 
-def _holes(mesh: UsdGeom.Mesh, time: Usd.TimeCode, faces: int) -> np.ndarray:
+def read_holes(mesh: UsdGeom.Mesh, time: Usd.TimeCode, faces: int) -> np.ndarray:
+    """Return the numbers of the faces of a mesh that are holes. Raises StageError."""
     attribute = mesh.GetHoleIndicesAttr()
     holes = numbers(attribute, time, np.int32)
     wrong = np.flatnonzero((holes < 0) | (holes >= faces))

@@ -161,7 +161,7 @@ def read_instancer(prim: Any, time: Any = None, device: Any = None) -> Instancer
             f"{attribute.GetPath()}[{wrong[0]}] is {indices[wrong[0]]}, and there are {len(prototypes)} prototypes"
         )
     _require_instances(instancer, at, len(indices))
-    kept = _mask(instancer, at, len(indices))
+    kept = visible_instances(instancer, at, len(indices))
     ids = numbers(instancer.GetIdsAttr(), at, np.int64)
     ids = ids if len(ids) else np.arange(len(indices))
     return InstancerData(
@@ -195,7 +195,8 @@ def _require_instances(instancer: UsdGeom.PointInstancer, time: Usd.TimeCode, co
             require_length(attribute, values, count, "instances")
 
 
-def _mask(instancer: UsdGeom.PointInstancer, time: Usd.TimeCode, count: int) -> np.ndarray:
+def visible_instances(instancer: UsdGeom.PointInstancer, time: Usd.TimeCode, count: int) -> np.ndarray:
+    """Return for each of `count` instances whether it is active and visible. Raises StageError."""
     try:
         kept = np.asarray(instancer.ComputeMaskAtTime(time), bool)
     except READ_ERRORS as error:

@@ -74,10 +74,35 @@ def read_normals(
     return Primvar(to_array(chosen, "normal3f[]", device), interpolation, "normal3f[]")
 
 
+def why_unfit(primvar: UsdGeom.Primvar, time: Usd.TimeCode, elements: Elements) -> str:
+    """Return what is wrong with a primvar of rows of three numbers, "" if its values fit the elements."""
+    try:
+        _values(primvar, time, elements, (3,))
+    except StageError as error:
+        return str(error)
+    return ""
+
+
 def _read(
     primvar: UsdGeom.Primvar, time: Usd.TimeCode, elements: Elements, device: Any,
     change: Change | None = None, shape: tuple[int, ...] | None = None,
 ) -> Primvar | None:  # fmt: skip
+    found = _values(primvar, time, elements, shape)
+    if found is None:
+        return None
+    values, size, interpolation, type_name = found
+    if size > 1:
+        values = values.reshape(-1, size, *values.shape[1:])
+    chosen = _chosen(values if change is None else change(values), interpolation, elements)
+    if values.dtype.kind == "O":
+        return Primvar(tuple(chosen.tolist()), interpolation, type_name)
+    return Primvar(_grouped(chosen, type_name, size, device), interpolation, type_name)
+
+
+def _values(
+    primvar: UsdGeom.Primvar, time: Usd.TimeCode, elements: Elements, shape: tuple[int, ...] | None
+) -> tuple[np.ndarray, int, str, str] | None:
+    """Return the values without indices, the elementSize, the interpolation and the type; None without a value."""
     attribute, interpolation = primvar.GetAttr(), str(primvar.GetInterpolation())
     value = typed_value_of(attribute, time)
     if value is None:
@@ -95,12 +120,7 @@ def _read(
         raise StageError(f"{attribute.GetPath()} has the elementSize {size}; it must be at least 1")
     values = _flattened(primvar, values, size, time)
     _require_size(attribute, values, interpolation, elements, size)
-    if size > 1:
-        values = values.reshape(-1, size, *values.shape[1:])
-    chosen = _chosen(values if change is None else change(values), interpolation, elements)
-    if values.dtype.kind == "O":
-        return Primvar(tuple(chosen.tolist()), interpolation, type_name)
-    return Primvar(_grouped(chosen, type_name, size, device), interpolation, type_name)
+    return values, size, interpolation, type_name
 
 
 def _grouped(values: np.ndarray, type_name: str, size: int, device: Any) -> Any:

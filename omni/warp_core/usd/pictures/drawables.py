@@ -13,11 +13,12 @@ from functools import cached_property
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from ..points_reader import read_instancer
-from ..prim_access import bounds
+from ..points_reader import read_instancer, visible_instances
+from ..prim_access import bounds, numbers
+from ..primvars import Elements
 from ..stage import StageError, prim_at
 from .drawn_volumes import DrawnVolume, VolumeLoader
-from .pieces import NO_ROWS, NO_TRIANGLES, Piece, Pieces, display_color
+from .pieces import NO_ROWS, NO_TRIANGLES, Piece, Pieces
 
 GREY = np.array([0.62, 0.62, 0.62], np.float32)
 MOST_ELEMENTS = 1 << 26  # vertices and points of a picture; instances of instances could have any number
@@ -70,7 +71,7 @@ class Gatherer:
         self._warn = warn
         self._warned: set[str] = set()
         self._volumes = VolumeLoader(self._complain)
-        self._pieces = Pieces(self._volumes)
+        self._pieces = Pieces(self._volumes, self._complain)
         self._around: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @np.errstate(all="ignore")  # sizes and places in damaged files may be huge
@@ -150,18 +151,27 @@ class Gatherer:
             self._complain(str(error))
             return
         matrices, indices = read.transforms.numpy().astype(np.float64), read.indices.numpy()
-        colors, _ = display_color(instancer, time)
+        colors = self._instance_colors(instancer, time)
         for number, prototype in enumerate(read.prototypes):
             chosen = indices == number
             prim = prim_at(self.stage, prototype)
             if prim is None or not chosen.any():
                 continue
-            shades = colors[chosen] if colors is not None and len(colors) == len(indices) else None
+            shades = None if colors is None else colors[chosen]
             predicate = Usd.PrimIsActive & Usd.PrimIsLoaded  # of classes, too
             for piece in self._below(prim, prim, time, predicate, (*within, path)):
                 copies = len(matrices[chosen])
                 _require_few(copies * (len(piece.vertices) + len(piece.points)), path, copies * len(piece.volumes))
                 yield self._finite(piece.placed(matrices[chosen], shades), instancer.GetPrim())
+
+    def _instance_colors(self, instancer: UsdGeom.PointInstancer, time: Usd.TimeCode) -> np.ndarray | None:
+        """Return a color for each visible instance, None if the instancer has none that fit."""
+        count = len(numbers(instancer.GetProtoIndicesAttr(), time, np.int32))
+        elements = Elements({"uniform": count, "varying": count, "vertex": count, "faceVarying": count}, {})
+        colors, _ = self._pieces.colors(instancer, time, elements)
+        if colors is None or len(colors) not in (1, count):
+            return None
+        return np.broadcast_to(colors, (count, 3))[visible_instances(instancer, time, count)]
 
     def _together(self, pieces: list[Piece]) -> Drawable:
         whole = joined(pieces)

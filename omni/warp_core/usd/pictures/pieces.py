@@ -5,6 +5,7 @@ Broken meshes and points give what is left of them, as a picture shows it best. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 from pxr import Usd, UsdGeom, UsdVol
 
 from ..curves import read_curves
+from ..mesh_reader import read_holes, read_topology
 from ..numpy_conversion import to_numpy
 from ..polygons import Triangulation, triangulate
 from ..prim_access import bounds, mean_scale, numbers, text_of
-from ..stage import unraised_errors
+from ..primvars import Elements, why_unfit
+from ..stage import StageError, unraised_errors
 from .drawn_volumes import DrawnVolume, VolumeLoader
 from .shapes import Surface, triangles_of, tubes
 
@@ -120,18 +123,23 @@ def _repeated(own: np.ndarray | None, given: np.ndarray | None, count: int, size
 
 
 class Pieces:
-    """Makes pieces, and keeps the triangles of meshes whose topology does not change. `volumes` reads volumes."""
+    """Makes pieces, and keeps the triangles of meshes whose topology does not change.
 
-    def __init__(self, volumes: VolumeLoader) -> None:
+    `volumes` reads volumes, and `warn` is called with each sentence about values that do not fit.
+    """
+
+    def __init__(self, volumes: VolumeLoader, warn: Callable[[str], None]) -> None:
         self._topology: dict[str, Triangulation] = {}
         self._volumes = volumes
+        self._warn = warn
+        self._told: set[str] = set()
 
     def of(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
         """Return the piece of a prim in its own space, None where it has none. Raises StageError."""
         if prim.IsA(UsdGeom.Mesh):
             return self._mesh(UsdGeom.Mesh(prim), time)
         if prim.IsA(UsdGeom.Points):
-            return _points(UsdGeom.Points(prim), time)
+            return self._points(UsdGeom.Points(prim), time)
         if prim.IsA(UsdGeom.BasisCurves):
             return _curves(UsdGeom.BasisCurves(prim), time)
         if prim.IsA(UsdVol.Volume):
@@ -140,19 +148,33 @@ class Pieces:
         if prim.IsA(UsdGeom.Gprim):
             surface = triangles_of(prim, time)
             colors, _ = display_color(UsdGeom.Gprim(prim), time)
-            return None if surface is None else _painted(surface, colors)
+            if surface is not None:
+                return _painted(surface, colors)
+            kind = str(prim.GetTypeName())
+            self._tell(kind, f"{prim.GetPath()} is of the type {kind}; pictures leave out all prims of this type")
         return None
+
+    def _tell(self, what: str, text: str) -> None:
+        """Warn once about something: values of other frames do not fit in other words."""
+        if what not in self._told:
+            self._told.add(what)
+            self._warn(text)
 
     def _mesh(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> Piece | None:
         points = numbers(mesh.GetPointsAttr(), time, np.float32, 3)
         found = self._triangulated(mesh, time, points)
+        elements = _elements_of_mesh(mesh, time, len(points))
         valid = (found.triangles >= 0).all(1) & (found.triangles < len(points)).all(1)
         triangles = found.triangles[valid]
         if not len(triangles):
             return None
         rows = {"uniform": found.faces[valid][:, None].repeat(3, 1), "faceVarying": found.corners[valid]}
-        colors, kind = display_color(mesh, time)
+        colors, kind = self.colors(mesh, time, elements)
         normals, normal_kind = _normals(mesh, time)
+        wanted = elements.counts.get(normal_kind, 1)
+        if normals is not None and len(normals) != wanted:
+            has = f"has {len(normals)} normals, and their interpolation {normal_kind!r} needs {wanted}"
+            self._tell(f"{mesh.GetPath()}.normals", f"{mesh.GetPath()} {has}; the picture has other normals")
         if kind in rows or normal_kind in rows:  # every triangle gets vertices of its own
             spread = [_at_corners(v, rows.get(k, triangles)) for v, k in ((colors, kind), (normals, normal_kind))]
             points, triangles = points[triangles.reshape(-1)], np.arange(triangles.size, dtype=np.int32).reshape(-1, 3)
@@ -170,11 +192,48 @@ class Pieces:
         if path in self._topology and fixed:
             return self._topology[path]
         sizes, corners = numbers(counts, time, np.int32), numbers(indices, time, np.int32)
+        try:
+            read_topology(mesh, time, len(points))
+            read_holes(mesh, time, len(sizes))
+        except StageError as error:
+            self._tell(path, f"{error}; the picture has the rest of the mesh")
         holes = numbers(mesh.GetHoleIndicesAttr(), time, np.int32)
         flip = text_of(mesh.GetOrientationAttr(), time) == "leftHanded"
         kept = holes[(holes >= 0) & (holes < len(sizes))]
         self._topology[path] = triangulate(points, sizes, corners, flip, kept)
         return self._topology[path]
+
+    def _points(self, points: UsdGeom.Points, time: Usd.TimeCode) -> Piece | None:
+        positions = numbers(points.GetPointsAttr(), time, np.float32, 3)
+        count = len(positions)
+        if not count:
+            return None
+        reach = numbers(points.GetWidthsAttr(), time, np.float32)
+        if len(reach) not in (0, 1, count):
+            attribute = str(points.GetWidthsAttr().GetPath())
+            has = f"has {len(reach)} values for {count} points"
+            self._tell(attribute, f"{attribute} {has}; the picture has the first one for all")
+        if not len(reach):  # no widths: about what fills the volume loosely
+            reach = np.array([_size(positions) / count ** (1 / 3) * 0.5 or 1.0], np.float32)
+        elements = Elements({"uniform": 1, "varying": count, "vertex": count, "faceVarying": count}, {})
+        colors, _ = self.colors(points, time, elements)
+        shades = None if colors is None else _spread(colors, count)
+        return Piece(points=positions, point_colors=shades, radii=_spread(reach[:, None], count)[:, 0] / 2)
+
+    def colors(
+        self, prim: UsdGeom.Imageable, time: Usd.TimeCode, elements: Elements
+    ) -> tuple[np.ndarray | None, str]:
+        """Return what `display_color` does, and warn if it does not fit the elements of the prim."""
+        primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
+        if primvar and (why := why_unfit(primvar, time, elements)):
+            self._tell(str(primvar.GetAttr().GetPath()), f"{why}; the picture has other colors")
+        return display_color(prim, time)
+
+
+def _elements_of_mesh(mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: int) -> Elements:
+    topology = mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
+    faces, corners = (len(numbers(attribute, time, np.int32)) for attribute in topology)
+    return Elements({"uniform": faces, "varying": points, "vertex": points, "faceVarying": corners}, {})
 
 
 def _normals(mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
@@ -201,18 +260,6 @@ def _painted(surface: Surface, colors: np.ndarray | None) -> Piece:
     return Piece(surface.vertices, surface.normals, surface.triangles, shades)
 
 
-def _points(points: UsdGeom.Points, time: Usd.TimeCode) -> Piece | None:
-    positions = numbers(points.GetPointsAttr(), time, np.float32, 3)
-    if not len(positions):
-        return None
-    reach = numbers(points.GetWidthsAttr(), time, np.float32)
-    if not len(reach):  # no widths: about what fills the volume loosely
-        reach = np.array([_size(positions) / len(positions) ** (1 / 3) * 0.5 or 1.0], np.float32)
-    colors, _ = display_color(points, time)
-    shades = None if colors is None else _spread(colors, len(positions))
-    return Piece(points=positions, point_colors=shades, radii=_spread(reach[:, None], len(positions))[:, 0] / 2)
-
-
 def _curves(curves: UsdGeom.BasisCurves, time: Usd.TimeCode) -> Piece | None:
     """Return tubes, and a ball at each point where they meet. Raises StageError for broken curves."""
     read = read_curves(curves, time, "cpu")
@@ -237,7 +284,7 @@ def _curve_colors(primvar: Any, starts: np.ndarray, count: int) -> np.ndarray | 
     return _spread(colors.astype(np.float32), count)
 
 
-def display_color(prim: UsdGeom.Gprim, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
+def display_color(prim: UsdGeom.Imageable, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
     """Return the colors of a prim and their interpolation, None without colors."""
     primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
     colors = flattened(primvar, time) if primvar else NO_ROWS
