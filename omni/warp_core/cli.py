@@ -280,7 +280,8 @@ def _convert(options: argparse.Namespace) -> int:
     except KeyError as error:
         raise _Stop(USAGE, f"{options.source}: {error.args[0]}") from None
     except ValueError as error:
-        hint = "" if options.grids else "; --grid NAME converts the grids that you name"
+        has_others = not options.grids and _count_grids(options.source) > 1
+        hint = "; --grid NAME converts the grids that you name" if has_others else ""
         raise _Stop(INPUT, f"{error}{hint}") from None
     except OSError as error:
         where = INPUT if error.filename == options.source else OUTPUT
@@ -290,6 +291,13 @@ def _convert(options: argparse.Namespace) -> int:
     shown = ", ".join(map(repr, names[:4])) + (" and more" if len(names) > 4 else "")
     print(harmless(f"wrote {options.output}: {len(names)} grid{'s' * (len(names) != 1)}" + f", {shown}" * bool(names)))
     return OK
+
+
+def _count_grids(path: str) -> int:
+    """Return the number of grids of a volume file, 0 if it cannot be listed."""
+    with contextlib.suppress(ValueError, OSError):
+        return len(_load("volumes.vdb.vdb_conversion").grids_of(path)[0])
+    return 0
 
 
 def _volume(options: argparse.Namespace) -> int:

@@ -200,6 +200,16 @@ def test_the_command_says_what_went_wrong(arguments, code, text, tmp_path, capsy
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_other_grids_are_named_only_where_there_are_some(tmp_path, capsys):
+    damaged = unpacked("zip.vdb", tmp_path)  # has one grid
+    damaged.write_bytes(damaged.read_bytes()[:-400])
+    (tmp_path / "junk.vdb").write_text("no volume")
+    for name in ("zip.vdb", "junk.vdb"):
+        assert cli.main(["convert", str(tmp_path / name), str(tmp_path / "out.nvdb")]) == cli.INPUT
+        told = capsys.readouterr().err
+        assert "byte" in told and "--grid" not in told
+
+
 def test_a_vdb_file_that_is_read_as_nvdb_is_told(tmp_path):
     with pytest.raises(ValueError, match=r"byte 0: this is a \.vdb file, which `wp\.Volume\.load_from_vdb` reads"):
         read_grids(unpacked("several.vdb", tmp_path))

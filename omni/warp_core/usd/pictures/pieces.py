@@ -220,9 +220,7 @@ class Pieces:
         shades = None if colors is None else _spread(colors, count)
         return Piece(points=positions, point_colors=shades, radii=_spread(reach[:, None], count)[:, 0] / 2)
 
-    def colors(
-        self, prim: UsdGeom.Imageable, time: Usd.TimeCode, elements: Elements
-    ) -> tuple[np.ndarray | None, str]:
+    def colors(self, prim: UsdGeom.Imageable, time: Usd.TimeCode, elements: Elements) -> tuple[np.ndarray | None, str]:
         """Return what `display_color` does, and warn if it does not fit the elements of the prim."""
         primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
         if primvar and (why := why_unfit(primvar, time, elements)):
