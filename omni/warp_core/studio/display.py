@@ -153,6 +153,8 @@ class Display(SampleLayer):
         for path, prim in prims.items():
             if path not in known and (changed := self._read(path, prim, time)):
                 arrays[path] = changed
+            elif not (self._is_stale or self._is_animated):
+                continue  # it is where it was
             matrix = np.array(cache.GetLocalToWorldTransform(prim), np.float64).T
             if path in arrays or not np.array_equal(matrix, self._shapes[path].matrix):
                 self._shapes[path].matrix = matrix

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from pxr import Usd, UsdGeom
@@ -36,8 +38,7 @@ def joined(surfaces: list[Surface]) -> Surface:
 def triangles_of(prim: Usd.Prim, time: Usd.TimeCode) -> Surface | None:
     """Return the surface of a shape of USD in its own space, None for other prims. Raises StageError."""
     if prim.IsA(UsdGeom.Sphere):
-        radius = _number(prim, "radius", time)
-        return _turned(_arc((0.0, radius), -2, 2), "Z")
+        return _sphere(_number(prim, "radius", time))
     if prim.IsA(UsdGeom.Cube):
         return _box(_number(prim, "size", time) / 2)
     if prim.IsA(UsdGeom.Plane):
@@ -45,8 +46,8 @@ def triangles_of(prim: Usd.Prim, time: Usd.TimeCode) -> Surface | None:
     profiles = {UsdGeom.Capsule: _capsule, UsdGeom.Cylinder: _cylinder, UsdGeom.Cone: _cone}
     for schema, profile in profiles.items():
         if prim.IsA(schema):
-            radius, half = _number(prim, "radius", time), _number(prim, "height", time) / 2
-            return joined([_turned(part, _axis(prim, time)) for part in profile(radius, half)])
+            half = _number(prim, "height", time) / 2
+            return _revolved(profile, _number(prim, "radius", time), half, _axis(prim, time))
     return None
 
 
@@ -96,6 +97,20 @@ def _cone(radius: float, half: float) -> list[np.ndarray]:
     return [_disc(radius, -half, -1.0), np.array([[radius, -half, *normal], [0.0, half, *normal]])]
 
 
+# Many shapes of a scene have the same size.
+alike = lru_cache(maxsize=64)
+
+
+@alike
+def _sphere(radius: float) -> Surface:
+    return _turned(_arc((0.0, radius), -2, 2), "Z")
+
+
+@alike
+def _revolved(profile: Callable[[float, float], list[np.ndarray]], radius: float, half: float, axis: str) -> Surface:
+    return joined([_turned(part, axis) for part in profile(radius, half)])
+
+
 def _turned(profile: np.ndarray, axis: str) -> Surface:
     """Return the surface of a profile that turns around an axis."""
     angles = np.arange(AROUND) * (2 * np.pi / AROUND)
@@ -127,6 +142,7 @@ def _rectangle(width: float, length: float, axis: str, offset: float = 0.0) -> S
     return Surface(vertices, normals, _QUAD[:, ::-1] if turned else _QUAD)
 
 
+@alike
 def _box(half: float) -> Surface:
     return joined([_rectangle(half, half, axis, end) for axis in "XYZ" for end in (-half, half)])
 
