@@ -80,6 +80,13 @@ def test_annotations_of_one_type_are_equal() -> None:
     assert wp.array[float] != wp.array[int] and wp.array[float] != wp.indexedarray[float]
     assert wp.indexedarray[float] == wp.indexedarray[wp.float32]
     assert typing.get_args(wp.array[float] | None) == (wp.array[float], type(None))
+    assert typing.get_args(wp.array | wp.array2d | wp.array3d | None) == (
+        wp.array,
+        wp.array2d,
+        wp.array3d,
+        type(None),
+    )
+    assert typing.get_args(int | wp.indexedarray2d) == (int, wp.indexedarray2d)
     with pytest.raises(TypeError, match="make an array with"):
         wp.array[float]([1.0])
 

@@ -21,7 +21,7 @@ from ..devices.device import CPU, Device, device_of, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
 from ..lang.annotations import open_type
-from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
+from ..lang.arrays import ArrayAnnotation, UnionMember, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.registry import LOCAL_VIEW
 from ..lang.types import BF16, Array, Type, element
@@ -664,7 +664,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         return bfloat16_numbers(self._numbers()) if is_bits else self._numbers()
 
 
-class _Dimensioned:
+class _Dimensioned(UnionMember):
     """`wp.array2d` and the like: `array` with the number of dimensions given."""
 
     def __init__(self, ndim: int):

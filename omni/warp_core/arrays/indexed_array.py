@@ -17,7 +17,7 @@ from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute, refuse
 from ..lang.array_structs.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
-from ..lang.arrays import check_ndim
+from ..lang.arrays import UnionMember, check_ndim
 from ..lang.generics import Pattern
 from ..lang.types import I32, Type
 from . import array_data, elements, keepalive, layouts, transfer
@@ -312,7 +312,7 @@ def _checked(index: Any, dimension: int) -> Any:
     return index
 
 
-class _Dimensioned:
+class _Dimensioned(UnionMember):
     """`wp.indexedarray2d` and the like: `indexedarray` with the number of dimensions given."""
 
     def __init__(self, ndim: int):

@@ -11,7 +11,7 @@ from .generics import Pattern, TypeVar, spell_pattern
 from .types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Tile, Type
 from .values.type_registry import wc_type
 
-__all__ = ["Annotation", "ArrayAnnotation", "TileAnnotation", "fixedarray", "tile_type"]
+__all__ = ["Annotation", "ArrayAnnotation", "TileAnnotation", "UnionMember", "fixedarray", "tile_type"]
 
 
 def check_ndim(ndim: Any) -> int:
@@ -73,7 +73,19 @@ class fixedarray:
         return f"wp.fixedarray(dtype={getattr(self.dtype, '__name__', self.dtype)}, shape={self.shape})"
 
 
-class Annotation:
+class UnionMember:
+    """An object that stands for a class in annotations: `wp.array2d[float] | None`."""
+
+    __slots__ = ()
+
+    def __or__(self, other: Any) -> Any:
+        return typing.Union[self, other]  # noqa: UP007 - this is what `|` does
+
+    def __ror__(self, other: Any) -> Any:
+        return typing.Union[other, self]  # noqa: UP007
+
+
+class Annotation(UnionMember):
     """An array type as an annotation: the `dtype` as the user wrote it, and the number of dimensions or `Any`.
 
     Annotations of one type are equal, and make unions as classes do.
@@ -97,12 +109,6 @@ class Annotation:
 
     def __hash__(self) -> int:
         return hash((type(self), self._element, self.ndim))
-
-    def __or__(self, other: Any) -> Any:
-        return typing.Union[self, other]  # noqa: UP007 - this is what `|` does
-
-    def __ror__(self, other: Any) -> Any:
-        return typing.Union[other, self]  # noqa: UP007
 
     def __call__(self, *args: Any, **kwargs: Any) -> typing.NoReturn:
         """Refuse: annotations make no arrays. (Unions of Python 3.10 take only what can be called.)"""
