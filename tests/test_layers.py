@@ -58,8 +58,8 @@ RANKS = (
     ("nodes.scene",),
     ("nodes.live_session",),
     ("nodes.play",),
-    ("nodes",),
-    ("cli_arguments", "kit", "private_names", "studio"),
+    ("cli_arguments", "nodes"),
+    ("kit", "private_names", "studio"),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}

@@ -66,7 +66,7 @@ def _play(options: argparse.Namespace) -> int:
     if options.profile:
         trace = _load("nodes.play.play_trace").Trace()
         settings.observers.append(trace)
-    if not _is_trusted(options):
+    if not _is_known(options):
         child_process.limit_memory()
     try:
         player = play.Player.open(options.scene, settings, graph.Log(lambda text: _report(report, text)))
@@ -77,7 +77,7 @@ def _play(options: argparse.Namespace) -> int:
             _check_trace(options, output, player.stage)
         if options.remember:
             _remember(consent, player.codes)
-        elif not options.trust and (missing := consent.missing(player.codes)):
+        elif not options.trust and (missing := consent.missing(player.codes, _agreed(options))):
             report.ask_consent(options.scene, missing)
             return CONSENT
         if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
@@ -191,6 +191,22 @@ def _report(report: ModuleType, text: str) -> None:
 
 def _is_trusted(options: argparse.Namespace) -> bool:
     return getattr(options, "trust", False) or (options.command == "play" and options.remember)
+
+
+def _is_known(options: argparse.Namespace) -> bool:
+    """True if the user knows the scene, so that reading it has no limits."""
+    return _is_trusted(options) or getattr(options, "agreed", None) is not None
+
+
+def _agreed(options: argparse.Namespace) -> set[str]:
+    """The digests of texts that may run in this play, though nothing remembers them."""
+    if options.agreed is None:
+        return set()
+    try:
+        with open(options.agreed, encoding="ascii") as file:
+            return set(file.read().split())
+    except (OSError, ValueError) as error:
+        raise _Stop(USAGE, f"--agreed {options.agreed}: {error}") from None
 
 
 def _check_device(name: str) -> None:
@@ -472,7 +488,7 @@ def _guarded(options: argparse.Namespace) -> int:
 
 def _ending(options: argparse.Namespace) -> child_process.Ending:
     """Run the command in a child process; again without the nodes that ended it, if the user wants that."""
-    seconds = 0.0 if _is_trusted(options) else child_process.READ_SECONDS
+    seconds = 0.0 if _is_known(options) else child_process.READ_SECONDS
     if options.command != "play" or not options.isolate:
         return child_process.run(lambda: _run(options), seconds, getattr(options, "timeout", None) or 0.0)
     options.stopped = {}

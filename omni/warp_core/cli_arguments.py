@@ -127,6 +127,7 @@ def _play_options(play: argparse.ArgumentParser) -> None:
     _nodes_option(play)
     play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
     play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
+    play.add_argument("--agreed", metavar="FILE", help=argparse.SUPPRESS)  # of the studio: digests of texts to run
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
     play.add_argument(
         "--profile", metavar="TRACE.json",

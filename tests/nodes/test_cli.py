@@ -1,5 +1,6 @@
 """The command line: exit codes, messages, consent, results that are whole or absent."""
 
+import hashlib
 import os
 import re
 import resource
@@ -282,6 +283,18 @@ def test_consent_is_for_exactly_one_content(make_scene, run, tmp_path):
     assert run("play", changed, "-o", out)[0] == cli.CONSENT
     code = "/G/kernel.inputs:codeStr=@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = 5.0\n"
     assert run("play", scene, "-o", out, "--set", code)[0] == cli.CONSENT, "also when it comes from --set"
+
+
+def test_code_of_given_digests_runs_alone(make_scene, run, tmp_path, settings_dir):
+    scene, out, agreed = make_scene(KERNEL), tmp_path / "out.usdc", tmp_path / "agreed"
+    text = "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 3.0\n"
+    agreed.write_text(hashlib.sha256(text.encode()).hexdigest())
+    assert run("play", scene, "-o", out, "--agreed", agreed)[0] == cli.OK
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT and not settings_dir.exists()
+    changed = make_scene(KERNEL.replace("3.0", "4.0"), name="changed.usda")
+    assert run("play", changed, "-o", out, "--agreed", agreed)[0] == cli.CONSENT
+    code, _, err = run("play", scene, "-o", out, "--agreed", tmp_path / "missing")
+    assert code == cli.USAGE and "--agreed" in err
 
 
 def test_code_files_are_part_of_the_content(make_scene, run, tmp_path):

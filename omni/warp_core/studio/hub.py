@@ -220,7 +220,7 @@ class Hub:
             raise EditError("save the scene first; Bake plays the file as it is on disk")
         if self.agreements.pending:
             raise EditError("agree to run the texts of the scene first")
-        return self.baking.start(self.document.path)
+        return self.baking.start(self.document.path, self.agreements.agreed)
 
     def on_sample(self, page: Page, name: str) -> None:
         """Copy a sample scene to the folder of a new scene, and open the copy."""

@@ -7,6 +7,7 @@ changes by one character, or comes from another file of other content, has to be
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -122,7 +123,7 @@ def agreed_before() -> set[str]:
     return consented_code.remembered() | {consented_code.digest(text) for text in ("", *(s.default for s in specs))}
 
 
-def missing(codes: list[Code]) -> list[Code]:
-    """Return the codes without consent."""
-    known = agreed_before()
+def missing(codes: list[Code], agreed: Set[str] = frozenset()) -> list[Code]:
+    """Return the codes without consent. `agreed` are digests of more texts that may run."""
+    known = agreed_before() | agreed
     return [code for code in codes if code.digest not in known]
