@@ -286,11 +286,33 @@ def test_values_at_positions_have_gradients():
     np.testing.assert_allclose(x.grad.numpy(), [[0.2, -0.1, 0.05], [9.2, 0.0, 0.25]], atol=1e-6)
 
 
+def test_a_grid_is_rebuilt():
+    first, second = VOXELS[:3], np.array([[2, 0, 0], [2, 1, 0], [2, 1, 1], [7, 7, 7]], dtype=np.int32)
+    placement = {"voxel_size": 0.5, "rebuildable": True, "max_active_voxels": 16}
+    volume = wp.Volume.allocate_by_voxels(wp.array(first, dtype=wp.vec3i), **placement)
+    geo = fem.Nanogrid(volume, scalar_type=F, rebuildable=True)
+    for voxels in (first, second, first):
+        geo.rebuild(wp.array(voxels, dtype=wp.vec3i))
+        other = sparse(voxels, voxel_size=0.5)
+        for count in ("cell_count", "vertex_count", "side_count", "boundary_side_count"):
+            assert getattr(geo, count)() == getattr(other, count)()
+        found, wanted = (fem.make_polynomial_space(g, degree=2) for g in (geo, other))
+        np.testing.assert_allclose(found.node_positions(), wanted.node_positions(), rtol=1e-12)
+        a, b = (fem.integrate(mass, fields={"u": fem.make_trial(s), "v": fem.make_test(s)}) for s in (found, wanted))
+        np.testing.assert_allclose(dense(a), dense(b), rtol=1e-12, atol=1e-16)
+        x = 0.5 * voxels + np.array([0.1, -0.05, 0.2])
+        cells = looked_up(fem.Cells(geo), x)[0]
+        np.testing.assert_array_equal(volume.get_voxels().numpy()[cells], voxels)
+    volume.rebuild(wp.array(second, dtype=wp.vec3i))
+    geo.rebuild_topology_from_cells()
+    assert geo.cell_count() == 4
+    with pytest.raises(RuntimeError, match=r"write fem\.Nanogrid\(grid, rebuildable=True"):
+        sparse().rebuild(wp.array(second, dtype=wp.vec3i))
+
+
 def test_what_is_not_there_is_refused():
     volume = wp.Volume.allocate_by_voxels(wp.array(VOXELS, dtype=wp.vec3i), voxel_size=1.0)
     with pytest.raises(TypeError, match=r"expected a wp\.Volume, got ndarray"):
         fem.Nanogrid(VOXELS)
     with pytest.raises(NotImplementedError, match="environments"):
         fem.Nanogrid(volume, cell_env=wp.zeros(7, dtype=int))
-    with pytest.raises(NotImplementedError, match="rebuildable"):
-        fem.Nanogrid(volume, rebuildable=True)

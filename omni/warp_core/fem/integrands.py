@@ -223,12 +223,12 @@ class Arguments:
 
     def places(self, points: Any) -> Any:
         """The points of a quadrature in cells, where records have tables; None if fields are evaluated anywhere."""
-        if not self.integrand.leaves_samples:
+        if not self.integrand.leaves_samples and not any(f.is_free for f in self.fields.values()):
             return points.cell_points
         if self.test is not None and points.domain.has_others:
             raise ValueError(
-                f"{self._subject}: it makes samples, so it cannot have test fields on sides between two cells: "
-                "integrate it over fem.BoundarySides(geometry), or over cells"
+                f"{self._subject}: it makes samples or has kernels of points, so it cannot have test fields on sides "
+                "between two cells: integrate it over fem.BoundarySides(geometry), or over cells"
             )
         return None
 

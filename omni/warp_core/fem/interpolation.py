@@ -197,11 +197,12 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
     given.elements_of(where)
     nodes, mapper, count = np.empty(0, dtype=np.int32), None, where.total_point_count()
     if isinstance(dest, DiscreteField):
-        if dest.space.basis.quadrature is not where:
+        if dest.space.basis.points is not where:
             raise ValueError(
                 f"integrand `{name}`: a field has values at nodes; leave out the quadrature, or give an array"
             )
-        nodes, mapper, count = dest.nodes.element_nodes(where.domain).ravel(), dest.space.dof_mapper, dest.node_count()
+        nodes = dest.nodes.numbered(dest.space.basis.point_nodes)
+        mapper, count = dest.space.dof_mapper, dest.node_count()
         dest = dest.dof_values
     if dest is not None and dest.shape != (count,):
         raise ValueError(f"integrand `{name}`: dest: expected {count} elements, one for each point, got {dest.shape}")
@@ -273,8 +274,8 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
     """Evaluate at the nodes of a field that are in a domain."""
     if domain.geometry is not dest.geometry:
         raise ValueError("interpolate: the field and the domain belong to two geometries; make both of the same")
-    if dest.space.basis.quadrature is not None:
-        _at_points(given, dest, dest.space.basis.quadrature)
+    if dest.space.basis.points is not None:
+        _at_points(given, dest, dest.space.basis.points)
         return
     points, nodes, places = _node_samples(dest.space.basis, dest.nodes, domain)
     given.elements_of(points)

@@ -127,8 +127,8 @@ def _rows(
             raise ValueError("interpolate: say which rows a matrix has: at=quadrature, or dest_space=space")
         return where, where.point_numbers(), None
     nodes = part if part is not None else space.basis
-    if space.basis.quadrature is not None:
-        return space.basis.quadrature, nodes.element_nodes(None).ravel(), None
+    if space.basis.points is not None:
+        return space.basis.points, nodes.numbered(space.basis.point_nodes), None
     points, table = node_points(space.basis, nodes, where)
     rows = table.T.ravel()
     return points, *_reduced(points, rows, reduction)

@@ -70,6 +70,12 @@ class Geometry:
         """What records of the geometry depend on: objects that are others after a change."""
         return (self.tree,)
 
+    def _forget(self) -> None:
+        """Drop what was found out about the cells, before these become others."""
+        kept = [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]
+        for name in kept:
+            del self.__dict__[name]
+
     @property
     def cell(self) -> ReferenceCell:
         """The reference cell."""

@@ -43,16 +43,16 @@ def position(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a mesh."""
     x = g.positions.dtype()
     for v in range(g.vertices.shape[0]):
-        x += g.positions[g.vertices[v, cell]] * shape_value(g.shape, place, v)
+        x += g.positions[g.vertices[v, cell]] * shape_value(g.shape, cell, place, v)
     return x
 
 
 @func
 def jacobian(g: Any, cell: int, place: Any):
     """The derivative of positions by coordinates."""
-    j = outer(g.positions[g.vertices[0, cell]], shape_gradient(g.shape, place, 0))
+    j = outer(g.positions[g.vertices[0, cell]], shape_gradient(g.shape, cell, place, 0))
     for v in range(1, g.vertices.shape[0]):
-        j += outer(g.positions[g.vertices[v, cell]], shape_gradient(g.shape, place, v))
+        j += outer(g.positions[g.vertices[v, cell]], shape_gradient(g.shape, cell, place, v))
     return j
 
 

@@ -23,25 +23,25 @@ from .vector_shapes import VectorShape
 
 
 @func
-def table_value(shape: Any, row: int, node: int):
+def table_value(shape: Any, cell: int, row: int, node: int):
     """The value of a shape function at a row of the tables."""
     return shape.values[row, node]
 
 
 @func
-def table_gradient(shape: Any, row: int, node: int):
+def table_gradient(shape: Any, cell: int, row: int, node: int):
     """The gradient of a shape function by coordinates, at a row of the tables."""
     return shape.gradients[row, node]
 
 
 @func
-def no_place(shape: Any, node: int):
+def no_place(shape: Any, cell: int, node: int):
     """0, as nodes are no rows of the tables."""
     return 0
 
 
 @func
-def coords_of_node(shape: Any, node: int):
+def coords_of_node(shape: Any, cell: int, node: int):
     """The coordinates of a node."""
     return shape.nodes[node]
 
@@ -72,7 +72,7 @@ def _in_plane(powers: int) -> tuple[Function, Function]:
     """The value and the gradient of shape functions of two coordinates, with so many powers of each."""
 
     @func
-    def value_2d(shape: Any, coords: Any, node: int):
+    def value_2d(shape: Any, cell: int, coords: Any, node: int):
         """The value of a shape function of two coordinates."""
         one = type(coords[0])(1.0)
         x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
@@ -86,7 +86,7 @@ def _in_plane(powers: int) -> tuple[Function, Function]:
         return found
 
     @func
-    def gradient_2d(shape: Any, coords: Any, node: int):
+    def gradient_2d(shape: Any, cell: int, coords: Any, node: int):
         """The gradient of a shape function of two coordinates."""
         one = type(coords[0])(1.0)
         x, y = coords[0] + coords[0] - one, coords[1] + coords[1] - one
@@ -109,7 +109,7 @@ def _in_space(powers: int) -> tuple[Function, Function]:
     """The value and the gradient of shape functions of three coordinates, with so many powers of each."""
 
     @func
-    def value_3d(shape: Any, coords: Any, node: int):
+    def value_3d(shape: Any, cell: int, coords: Any, node: int):
         """The value of a shape function of three coordinates."""
         one = type(coords[0])(1.0)
         x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
@@ -126,7 +126,7 @@ def _in_space(powers: int) -> tuple[Function, Function]:
         return found
 
     @func
-    def gradient_3d(shape: Any, coords: Any, node: int):
+    def gradient_3d(shape: Any, cell: int, coords: Any, node: int):
         """The gradient of a shape function of three coordinates."""
         one = type(coords[0])(1.0)
         x, y, z = coords[0] + coords[0] - one, coords[1] + coords[1] - one, coords[2] + coords[2] - one
@@ -205,14 +205,14 @@ def piece_of(shape: Any, x: Any):
 
 
 @func
-def spline_value_2d(shape: Any, coords: Any, node: int):
+def spline_value_2d(shape: Any, cell: int, coords: Any, node: int):
     """The value of a product of two splines."""
     i = node // 4
     return line_value(shape, coords[0], i) * line_value(shape, coords[1], node - 4 * i)
 
 
 @func
-def spline_gradient_2d(shape: Any, coords: Any, node: int):
+def spline_gradient_2d(shape: Any, cell: int, coords: Any, node: int):
     """The gradient of a product of two splines."""
     i = node // 4
     j = node - 4 * i
@@ -221,18 +221,18 @@ def spline_gradient_2d(shape: Any, coords: Any, node: int):
 
 
 @func
-def spline_value_3d(shape: Any, coords: Any, node: int):
+def spline_value_3d(shape: Any, cell: int, coords: Any, node: int):
     """The value of a product of three splines."""
     i = node // 16
-    return line_value(shape, coords[0], i) * spline_value_2d(shape, vector(coords[1], coords[2]), node - 16 * i)
+    return line_value(shape, coords[0], i) * spline_value_2d(shape, cell, vector(coords[1], coords[2]), node - 16 * i)
 
 
 @func
-def spline_gradient_3d(shape: Any, coords: Any, node: int):
+def spline_gradient_3d(shape: Any, cell: int, coords: Any, node: int):
     """The gradient of a product of three splines."""
     i, rest = node // 16, vector(coords[1], coords[2])
-    u, slope = line_value(shape, coords[0], i), spline_gradient_2d(shape, rest, node - 16 * i)
-    first = line_slope(shape, coords[0], i) * spline_value_2d(shape, rest, node - 16 * i)
+    u, slope = line_value(shape, coords[0], i), spline_gradient_2d(shape, cell, rest, node - 16 * i)
+    first = line_slope(shape, coords[0], i) * spline_value_2d(shape, cell, rest, node - 16 * i)
     return type(coords)(first, u * slope[0], u * slope[1])
 
 
@@ -251,21 +251,21 @@ def _of_polynomials(scalar: Scalar) -> dict[str, Any]:
 
 
 @func
-def vectors_2d(shape: Any, coords: Any, node: int):
+def vectors_2d(shape: Any, cell: int, coords: Any, node: int):
     """The value of a vector-valued shape function of two coordinates."""
     c, x, y = shape.coefficients, coords[0], coords[1]
     return c[node, 0] + y * c[node, 1] + x * (c[node, 2] + y * c[node, 3])
 
 
 @func
-def vector_gradients_2d(shape: Any, coords: Any, node: int):
+def vector_gradients_2d(shape: Any, cell: int, coords: Any, node: int):
     """The gradient of a vector-valued shape function of two coordinates: a row for each component."""
     c, x, y = shape.coefficients, coords[0], coords[1]
     return matrix_from_cols(c[node, 2] + y * c[node, 3], c[node, 1] + x * c[node, 3])
 
 
 @func
-def vectors_3d(shape: Any, coords: Any, node: int):
+def vectors_3d(shape: Any, cell: int, coords: Any, node: int):
     """The value of a vector-valued shape function of three coordinates."""
     c, x, y, z = shape.coefficients, coords[0], coords[1], coords[2]
     low = c[node, 0] + z * c[node, 1] + y * (c[node, 2] + z * c[node, 3])
@@ -273,7 +273,7 @@ def vectors_3d(shape: Any, coords: Any, node: int):
 
 
 @func
-def vector_gradients_3d(shape: Any, coords: Any, node: int):
+def vector_gradients_3d(shape: Any, cell: int, coords: Any, node: int):
     """The gradient of a vector-valued shape function of three coordinates: a row for each component."""
     c, x, y, z = shape.coefficients, coords[0], coords[1], coords[2]
     dx = c[node, 4] + z * c[node, 5] + y * (c[node, 6] + z * c[node, 7])

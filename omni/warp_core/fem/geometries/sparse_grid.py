@@ -136,9 +136,17 @@ class SparseGrid(Geometry):
             raise NotImplementedError(f"{self.name}: wp.fem has no environments yet; make one grid for each")
         self.cell_grid, self.device, self.scalar = grid, grid.device, scalar_of(scalar_type)
         self.scalar_type = scalar_class(self.scalar)
-        self._voxels = grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
+        self._read_voxels()
+
+    def _read_voxels(self) -> None:
+        self._voxels = self.cell_grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
         if not len(self._voxels):
             raise ValueError(f"{self.name}: the volume has no voxels")
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records of the geometry depend on."""
+        return self.tree, self._voxels
 
     @property
     def transform(self) -> Any:
@@ -186,7 +194,8 @@ class Nanogrid(SparseGrid):
         scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
         cell_env: None; environments are refused.
         env_offsets: None; environments are refused.
-        rebuildable: False; make another geometry for other voxels.
+        rebuildable: Whether `rebuild` can put other voxels in place of these. The volume is then one that was made with
+            `rebuildable=True`, or that programs rebuild themselves.
 
     Attributes:
         cell_grid: The volume.
@@ -206,9 +215,57 @@ class Nanogrid(SparseGrid):
         env_offsets: array | None = None,
         rebuildable: bool = False,
     ):
-        if rebuildable:
-            raise NotImplementedError("Nanogrid: grids are not rebuilt yet; make another one, leave rebuildable out")
         super().__init__(grid, scalar_type, cell_env, env_offsets)
+        self._is_rebuildable = rebuildable
+
+    def rebuild(
+        self,
+        points: array,
+        point_envs: array | None = None,
+        *,
+        status: array | None = None,
+        point_mask: array | None = None,
+    ) -> array | None:
+        """Put other voxels in place of those of the volume, and of the cells. Domains, quadratures and spaces from
+        before are those of the cells before: make them again.
+
+        Args:
+            points: The voxels, as `wp.Volume.allocate_by_voxels` takes them.
+            point_envs: None; environments are refused.
+            status: An array of one uint32 for a code, see `wp.Volume.rebuild`.
+            point_mask: An int32 for each point; those of 0 are left out.
+
+        Returns:
+            `status`.
+
+        Raises:
+            RuntimeError: The geometry or the volume was not made to be rebuilt, or the points have no room.
+
+        >>> voxels = wp.array([(0, 0, 0), (1, 0, 0)], dtype=wp.vec3i)
+        >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=0.5, rebuildable=True)
+        >>> geo = wp.fem.Nanogrid(volume, rebuildable=True)
+        >>> geo.rebuild(wp.array([(4, 0, 0)], dtype=wp.vec3i))
+        >>> geo.cell_count(), geo.vertex_count()
+        (1, 8)
+        """
+        if point_envs is not None:
+            raise NotImplementedError("Nanogrid.rebuild: wp.fem has no environments yet; leave point_envs out")
+        self._check_rebuildable("rebuild")
+        found = self.cell_grid.rebuild(points, status=status, point_mask=point_mask)
+        self.rebuild_topology_from_cells()
+        return found
+
+    def rebuild_topology_from_cells(self) -> None:
+        """Take the voxels that the volume has now as cells, after a program rebuilt it. See `rebuild`."""
+        self._check_rebuildable("rebuild_topology_from_cells")
+        self._forget()
+        self._read_voxels()
+
+    def _check_rebuildable(self, method: str) -> None:
+        if not self._is_rebuildable:
+            raise RuntimeError(
+                f"Nanogrid.{method}: the grid stays as it is; write fem.Nanogrid(grid, rebuildable=True)"
+            )
 
     def vertex_count(self) -> int:
         """Number of vertices."""

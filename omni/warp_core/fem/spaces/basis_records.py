@@ -64,7 +64,7 @@ def value_anywhere(u: Any, s: SAMPLE):
     """The value of a test or trial field at a sample in its cell, NaN in other cells."""
     found = u.value
     if s.row < 0:
-        found = unit_value(u, shape_value(u.shape, s.place, u.index) * one_in_cell(u, s))
+        found = unit_value(u, shape_value(u.shape, s.cell, s.place, u.index) * one_in_cell(u, s))
     return found
 
 
@@ -73,7 +73,7 @@ def gradient_anywhere(u: Any, s: SAMPLE):
     """The gradient of a test or trial field at a sample in its cell, NaN in other cells."""
     found = u.gradient
     if s.row < 0:
-        slope = transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.place, u.index)
+        slope = transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.cell, s.place, u.index)
         found = unit_gradient(u, slope * one_in_cell(u, s))
     return found
 
@@ -81,7 +81,7 @@ def gradient_anywhere(u: Any, s: SAMPLE):
 @func
 def at_own_node(u: Any, s: SAMPLE):
     """The sample moved to the node of a test or trial field."""
-    return moved_to(s, node_place(u.shape, u.index))
+    return moved_to(s, node_place(u.shape, s.cell, u.index))
 
 
 @func
@@ -264,9 +264,9 @@ def _function_at(values: Values, basis: Any, is_free: bool) -> tuple[Function, F
 
     @func
     def function_in(space: Any, cell: int, place: Any, inverse: Any, node: int):
-        found = (shape_value(space.shape, place, node),)
+        found = (shape_value(space.shape, cell, place, node),)
         if has_gradient:
-            found = (*found, transpose(inverse) * shape_gradient(space.shape, place, node))
+            found = (*found, transpose(inverse) * shape_gradient(space.shape, cell, place, node))
         return found
 
     @func

@@ -49,12 +49,20 @@ class BasisSpace:
         discontinuous: Whether cells share no nodes.
     """
 
-    quadrature: Any = None  # the points of spaces with a node at each of them
+    point_nodes: Any = None  # the node of each point of that quadrature, in the order of elements
+    points: Any = None  # the quadrature whose points are the nodes
+    quadrature: Any = None  # the points where alone functions are known
+    is_free = False  # whether functions have no tables
 
     def __init__(self, geometry: Geometry, shape: ShapeFunction, discontinuous: bool):
         self.geometry, self.shape, self.discontinuous = geometry, shape, discontinuous
         self._shapes: dict[Any, Any] = {}
-        self._records = RecordCache(geometry)
+        self._records = RecordCache(self)
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What records of the space depend on: objects that are others after a change."""
+        return self.geometry.state
 
     @property
     def degree(self) -> int:
@@ -114,6 +122,10 @@ class BasisSpace:
     def element_nodes(self, domain: GeometryDomain) -> np.ndarray:
         """The nodes of each element of a domain: elements x nodes."""
         return domain.element_nodes(self.cell_nodes)
+
+    def numbered(self, nodes: np.ndarray) -> np.ndarray:
+        """The numbers of nodes of the space: they themselves."""
+        return nodes
 
     @property
     def MAX_NODES_PER_ELEMENT(self) -> int:

@@ -61,7 +61,7 @@ def value_in_cell(u: Any, cell: int, place: Any, coords: Any):
     """The value of a discrete field at a place of a cell."""
     found = u.dofs.dtype(0.0)
     for i in range(u.nodes.shape[0]):
-        found += shape_value(u.shape, place, i) * dof_at(u, i, cell)
+        found += shape_value(u.shape, cell, place, i) * dof_at(u, i, cell)
     return found
 
 
@@ -70,7 +70,7 @@ def slopes_in_cell(u: Any, cell: int, place: Any):
     """The derivative by coordinates of a discrete field of vectors: a row for each component."""
     found = outer(u.dofs.dtype(), zero_gradient(u.shape))
     for i in range(u.nodes.shape[0]):
-        found += outer(dof_at(u, i, cell), shape_gradient(u.shape, place, i))
+        found += outer(dof_at(u, i, cell), shape_gradient(u.shape, cell, place, i))
     return found
 
 
@@ -83,7 +83,7 @@ def value_of(u: Any, s: SAMPLE):
 @func
 def value_of(u: Any, s: SAMPLE, node: int):  # noqa: F811 - an overload
     """The part of the value that comes from one node of the cell."""
-    return shape_value(u.shape, s.place, node) * dof_at(u, node, s.cell)
+    return shape_value(u.shape, s.cell, s.place, node) * dof_at(u, node, s.cell)
 
 
 @func
@@ -91,7 +91,7 @@ def gradient_of_numbers(u: Any, s: SAMPLE):
     """The gradient of a discrete field of numbers."""
     found = zero_gradient(u.shape)
     for i in range(u.nodes.shape[0]):
-        found += shape_gradient(u.shape, s.place, i) * dof_at(u, i, s.cell)
+        found += shape_gradient(u.shape, s.cell, s.place, i) * dof_at(u, i, s.cell)
     return transpose(inverse_of(s, u)) * found
 
 
@@ -131,13 +131,13 @@ def node_of_cell(u: Any, s: SAMPLE, i: int):
 @func
 def weight_of_node(u: Any, s: SAMPLE, i: int):
     """The value of the shape function of a node."""
-    return shape_value(u.shape, s.place, i)
+    return shape_value(u.shape, s.cell, s.place, i)
 
 
 @func
 def weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
     """The gradient of the shape function of a node."""
-    return transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.place, i)
+    return transpose(inverse_of(s, u)) * shape_gradient(u.shape, s.cell, s.place, i)
 
 
 @func
@@ -155,7 +155,7 @@ def outer_weight_gradient_of_node(u: Any, s: SAMPLE, i: int):
 @func
 def at_node_of_field(u: Any, s: SAMPLE, node: int):
     """The sample moved to a node of its cell."""
-    return moved_to(s, node_place(u.shape, node))
+    return moved_to(s, node_place(u.shape, s.cell, node))
 
 
 @func

@@ -36,6 +36,7 @@ class FieldLike:
     """
 
     quadrature: Any = None  # the points where alone it is known
+    is_free = False  # whether it has no tables
 
 
 class GeometryField(FieldLike):
@@ -137,6 +138,11 @@ class SpaceField(FieldLike):
         return self.space.basis.quadrature
 
     @property
+    def is_free(self) -> bool:  # type: ignore[override]
+        """True if shape functions have no tables."""
+        return self.space.basis.is_free
+
+    @property
     def geometry(self) -> Any:
         """The geometry of the space."""
         return self.space.geometry
@@ -190,12 +196,12 @@ class DiscreteField(SpaceField, GeometryField):
     def can_deform(self) -> bool:  # type: ignore[override]
         """True for fields of vectors whose nodes have these."""
         values = self.space.values
-        return isinstance(values.type, Vec) and values.mapper is None and values.piola is None
+        return isinstance(values.type, Vec) and values.mapper is None and values.piola is None and not self.is_free
 
     @property
     def state(self) -> tuple[Any, ...]:
         """What records of the field depend on."""
-        return self._dofs, self.space, self._part, *self.geometry.state
+        return self._dofs, self.space, self._part, *self.space.basis.state
 
     def cells(self) -> Cells:
         """The cells of the part of the geometry that it has nodes of."""

@@ -13,12 +13,10 @@ import numpy as np
 
 from ... import dot
 from ...arrays.array import array
-from ...front import content_hash
 from ...lang.generics import F, Vec
 from ...lang.kernel import Function, func
 from ...lang.types import F32, Scalar, Type
 from ...lang.values.struct_operators import CALL
-from ...lang.values.type_registry import wc_type
 from ..domains.domains import GeometryDomain
 from ..field_operators import grad
 from ..geometries.cell_geometry import RecordCache
@@ -35,6 +33,7 @@ from ..kernel_records import (
 )
 from .field_records import Parts, Values, operators
 from .fields import DiscreteField, GeometryField
+from .given_functions import GivenFunctions
 
 __all__ = ["ImplicitField", "NonconformingField"]
 
@@ -132,21 +131,14 @@ class ImplicitField(DomainField):
     ):
         super().__init__(domain, degree)
         given = {"func": func, "grad_func": grad_func, "div_func": div_func}
-        for name, f in given.items():
-            if not isinstance(f, Function) and (f is not None or name == "func"):
-                raise TypeError(f"ImplicitField: {name}: expected a function with @wp.func, got {type(f).__name__}")
-        self.func, self._functions = func, given
+        self.func, self._functions = func, GivenFunctions("ImplicitField", given, "the position")
         self.values = dict(values or {})
-        names = [name for name, _ in func.params[1:]]
-        if set(names) != self.values.keys():
-            raise ValueError(
-                f"ImplicitField: values: `{func.name}` takes {names} after the position, got {sorted(self.values)}"
-            )
+        self._functions.check(self.values, "values")
 
     @property
     def can_deform(self) -> bool:  # type: ignore[override]
         """True with a gradient: the derivative of positions."""
-        return self._functions["grad_func"] is not None
+        return self._functions.given["grad_func"] is not None
 
     @property
     def dtype(self) -> Any:
@@ -155,41 +147,13 @@ class ImplicitField(DomainField):
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the field."""
-        types = [_type_of(self.func.name, name, t, self.values[name]) for name, t in self.func.params[1:]]
-        where = self._places(points)
-        made = _implicit_record(type(where[0]), self.geometry.scalar, tuple(types), _Functions(self._functions))
-        arguments = arguments_record(tuple(types))(*(self.values[name] for name, _ in self.func.params[1:]))
-        return made(*where, arguments)
-
-
-def _type_of(function: str, name: str, t: Any, given: Any) -> Type:
-    """The type of an argument: that of the parameter, or that of what is given."""
-    if isinstance(t, Type):
-        return t
-    own = getattr(given, "__wc_type__", None) or (type(given) if isinstance(given, (int, float, bool)) else None)
-    try:
-        return own if isinstance(own, Type) else wc_type(own)
-    except TypeError:
-        got = type(given).__name__
-        raise TypeError(f"ImplicitField: `{name}` of `{function}` cannot be {got}; annotate it with a type") from None
-
-
-class _Functions:
-    """The functions of a field, equal to others that mean the same."""
-
-    def __init__(self, given: Mapping[str, Function | None]):
-        self.given = given
-        self.digest = "_".join("none" if f is None else content_hash.digest(f)[:16] for f in given.values())
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Functions) and other.digest == self.digest
+        types, where = self._functions.types(self.values), self._places(points)
+        made = _implicit_record(type(where[0]), self.geometry.scalar, types, self._functions)
+        return made(*where, self._functions.arguments(self.values))
 
 
 @cache
-def _implicit_record(geometry: Any, scalar: Scalar, types: tuple[Type, ...], functions: _Functions) -> Any:
+def _implicit_record(geometry: Any, scalar: Scalar, types: tuple[Type, ...], functions: GivenFunctions) -> Any:
     names = {"func": CALL, "grad_func": "grad", "div_func": "div"}
     supplies = {names[k]: _at_position(f) for k, f in functions.given.items() if f is not None}
     if "grad" in supplies:

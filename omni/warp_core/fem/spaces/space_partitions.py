@@ -78,11 +78,14 @@ class SpacePartition:
     @cached_property
     def cell_nodes(self) -> np.ndarray:
         """The nodes of each cell: NULL_NODE_INDEX for those that it lacks."""
-        return self._places[self.space_topology.cell_nodes]
+        return self.numbered(self.space_topology.cell_nodes)
 
     def element_nodes(self, domain: Any) -> np.ndarray:
         """The nodes of each element of a domain: elements x nodes."""
-        nodes = self.space_topology.element_nodes(domain)
+        return self.numbered(self.space_topology.element_nodes(domain))
+
+    def numbered(self, nodes: np.ndarray) -> np.ndarray:
+        """The numbers of nodes of the space: NULL_NODE_INDEX for those that it lacks."""
         return np.append(self._places, NULL_NODE_INDEX)[np.minimum(nodes, len(self._places))].astype(np.int32)
 
     def space_node_indices(self) -> array:

@@ -83,14 +83,14 @@ def field_functions(piola: Piola, scalar: Scalar, cell_dimension: int) -> tuple[
     def vector_value(u: Any, s: SAMPLE):
         found = vector()
         for i in range(u.nodes.shape[0]):
-            found += u.signs[i, s.cell] * dof_at(u, i, s.cell) * shape_value(u.shape, s.place, i)
+            found += u.signs[i, s.cell] * dof_at(u, i, s.cell) * shape_value(u.shape, s.cell, s.place, i)
         return mapped(inverse_of(s, u), found)
 
     @func
     def vector_gradient(u: Any, s: SAMPLE):
         found = matrix()
         for i in range(u.nodes.shape[0]):
-            found += u.signs[i, s.cell] * dof_at(u, i, s.cell) * shape_gradient(u.shape, s.place, i)
+            found += u.signs[i, s.cell] * dof_at(u, i, s.cell) * shape_gradient(u.shape, s.cell, s.place, i)
         return mapped_gradient(inverse_of(s, u), found)
 
     return vector_value, vector_gradient
@@ -105,10 +105,10 @@ def basis_functions(piola: Piola) -> tuple[Function, Function]:
 
     @func
     def value(space: Any, cell: int, place: Any, inverse_there: Any, node: int):
-        return space.signs[node, cell] * mapped(inverse_there, shape_value(space.shape, place, node))
+        return space.signs[node, cell] * mapped(inverse_there, shape_value(space.shape, cell, place, node))
 
     @func
     def gradient(space: Any, cell: int, place: Any, inverse_there: Any, node: int):
-        return space.signs[node, cell] * mapped_gradient(inverse_there, shape_gradient(space.shape, place, node))
+        return space.signs[node, cell] * mapped_gradient(inverse_there, shape_gradient(space.shape, cell, place, node))
 
     return value, gradient
