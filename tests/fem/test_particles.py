@@ -291,7 +291,6 @@ def slope(s: fem.Sample, u: fem.Field):
         ),
         (lambda: fem.ExplicitQuadrature(CELLS, AT, AT), "points: expected an array of 4 elements x points"),
         (lambda: fem.PointBasisSpace(fem.RegularQuadrature(CELLS, 1)), "expected a PicQuadrature"),
-        (lambda: fem.PointBasisSpace(fem.PicQuadrature(CELLS, AT), kernel_func=1), "no kernel_func yet"),
         (
             lambda: fem.integrate(
                 slope,
