@@ -77,10 +77,11 @@ class Cloud:
 NAMES = ["Grid2D", "Trimesh2D", "Hexmesh"]
 
 
+@pytest.mark.parametrize("given", [{}, {"kernel_grad_func": None}], ids=["given", "derived"])
 @pytest.mark.parametrize("space", ["reference", "world"])
 @pytest.mark.parametrize("name", NAMES)
-def test_values_and_gradients_of_a_field(name, space):
-    cloud = Cloud(name, distance_space=space)
+def test_values_and_gradients_of_a_field(name, space, given):
+    cloud = Cloud(name, distance_space=space, **given)
     dofs = np.random.default_rng(1).uniform(-1.0, 1.0, 40)
     field = fem.make_collocated_function_space(cloud.basis).make_field()
     field.dof_values = dofs

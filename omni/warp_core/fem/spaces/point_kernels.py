@@ -6,7 +6,7 @@
 from functools import cache
 from typing import Any
 
-from ... import dot, transpose, vector
+from ... import dot, grad, transpose, vector
 from ...arrays.array import array
 from ...lang.kernel import Function, func
 from ...lang.types import Scalar, Type
@@ -38,8 +38,11 @@ def coords_of_point(shape: Any, cell: int, node: int):
 
 
 def _kernel_functions(given: GivenFunctions, away: Function, dimension: int, scalar: Scalar) -> tuple[Function, ...]:
-    """The value and the gradient by coordinates of the function of a node, and a gradient of zero."""
+    """The value and the gradient by coordinates of the function of a node, and a gradient of zero. Where no function is
+    given for the derivative of the kernel, `grad` derives it.
+    """
     kernel, slope = given.given["kernel_func"], given.given["kernel_grad_func"]
+    is_derived, derivative = slope is None, grad(kernel)
     is_world, is_plane, zero = away is along_world, dimension == 2, vector_type(dimension, scalar)
 
     @func
@@ -56,16 +59,15 @@ def _kernel_functions(given: GivenFunctions, away: Function, dimension: int, sca
         return zero()
 
     @func
-    def zero_slope(shape: Any, cell: int, coords: Any, node: int):
-        return zero()
-
-    @func
     def gradient(shape: Any, cell: int, coords: Any, node: int):
         at = shape.points[node, cell]
         found = zero()
         if at >= 0:
             way = away(shape, cell, coords, shape.inner[at])
-            factor = slope(dot(way, way), at // shape.each, *shape.arguments)
+            if is_derived:
+                factor = derivative(dot(way, way), at // shape.each, *shape.arguments)[0]
+            else:
+                factor = slope(dot(way, way), at // shape.each, *shape.arguments)
             if is_world:
                 found = (factor + factor) * (transpose(jacobian_at(shape.geometry, cell, coords)) * way)
             elif is_plane:
@@ -74,7 +76,7 @@ def _kernel_functions(given: GivenFunctions, away: Function, dimension: int, sca
                 found = (factor + factor) * way
         return found
 
-    return value, zero_slope if slope is None else gradient, no_gradient
+    return value, gradient, no_gradient
 
 
 @cache

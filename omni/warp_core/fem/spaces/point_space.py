@@ -110,8 +110,8 @@ class PointBasisSpace(BasisSpace):
         kernel_func: A `@wp.func` of the squared distance from a point, the number of the point, and values. Functions
             are then known in all of the cell of their point, and other quadratures integrate them, too. Without it, a
             function is 1 at its point, and known at points alone.
-        kernel_grad_func: Its derivative by the squared distance, with the same parameters. Left out, gradients are
-            zero.
+        kernel_grad_func: Its derivative by the squared distance, with the same parameters. Left out, it is derived
+            (`wp.grad`).
         kernel_values: Values of the last parameters of `kernel_func`, by names.
         distance_space: "reference" for distances in coordinates of the cell, from 0 to 1, or "world".
         max_nodes_per_element: How many points of a cell have a node; all of them if negative.
