@@ -325,3 +325,20 @@ def test_refusals_say_why(tmp_path, image, monkeypatch):
     monkeypatch.setattr(artifact, "FORMAT", artifact.FORMAT + 1)
     with pytest.raises(ValueError, match=r"version .* of this package has written it, and this is version"):
         wp.capture_load_from_bytes(image)
+
+
+@wp.kernel
+def count_visits(visits: wp.array2d(dtype=int)):
+    i, j = wp.tid()
+    wp.atomic_add(visits, i, j, 1)
+
+
+def test_indices_beyond_the_last_dimension_are_zero(tmp_path, monkeypatch):
+    monkeypatch.setattr(wp.config, "dialect", "warp-lang")
+    visits = wp.zeros((4, 2), dtype=int)
+    with wp.ScopedCapture(apic=True) as captured:
+        wp.launch(count_visits, dim=3, inputs=[visits])
+    graph = saved(tmp_path, captured.graph, visits=visits)
+    wp.capture_launch(graph)
+    graph.get_param("visits", visits)
+    assert visits.numpy().tolist() == [[1, 0], [1, 0], [1, 0], [0, 0]]

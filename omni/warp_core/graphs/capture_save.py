@@ -239,8 +239,9 @@ class _Writer:
             far = reach(extents[:ndim], extents[4 : 4 + ndim], size)
             places += [self._at(address, *far) if address and far else None for address in (data, grad)]
             ARRAY.pack_into(block, found.offset, 0, 0, *extents)
-        dim = launch.dim
-        return [number, dim if isinstance(dim, int) else [*map(int, dim)], block.hex(), launch.strided, places]
+        dim = [launch.dim] if isinstance(launch.dim, int) else [*map(int, launch.dim)]
+        dim += [1] * (launch.plan.arity - len(dim))  # indices beyond the last dimension, in the dialect of warp-lang
+        return [number, dim, block.hex(), launch.strided, places]
 
     def _kernel(self, launch: Any) -> int:
         """Return the number of a kernel in the file, with its code put there if it is new."""
