@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pxr import Usd, UsdGeom, UsdVol
@@ -122,6 +122,14 @@ def _repeated(own: np.ndarray | None, given: np.ndarray | None, count: int, size
     return None if given is None else np.repeat(given, size, axis=0)
 
 
+class _Topology(NamedTuple):
+    """The triangles of a mesh, and how many faces and corners of faces it has."""
+
+    triangulation: Triangulation
+    faces: int
+    corners: int
+
+
 class Pieces:
     """Makes pieces, and keeps the triangles of meshes whose topology does not change.
 
@@ -129,7 +137,7 @@ class Pieces:
     """
 
     def __init__(self, volumes: VolumeLoader, warn: Callable[[str], None]) -> None:
-        self._topology: dict[str, Triangulation] = {}
+        self._topology: dict[str, _Topology] = {}
         self._volumes = volumes
         self._warn = warn
         self._told: set[str] = set()
@@ -162,8 +170,9 @@ class Pieces:
 
     def _mesh(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> Piece | None:
         points = numbers(mesh.GetPointsAttr(), time, np.float32, 3)
-        found = self._triangulated(mesh, time, points)
-        elements = _elements_of_mesh(mesh, time, len(points))
+        found, faces, corners = self._topology_of(mesh, time, points)
+        counts = {"uniform": faces, "varying": len(points), "vertex": len(points), "faceVarying": corners}
+        elements = Elements(counts, {})
         valid = (found.triangles >= 0).all(1) & (found.triangles < len(points)).all(1)
         triangles = found.triangles[valid]
         if not len(triangles):
@@ -185,7 +194,7 @@ class Pieces:
             directions = _spread(normals, len(points))
         return Piece(points, directions, triangles, shades)
 
-    def _triangulated(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: np.ndarray) -> Triangulation:
+    def _topology_of(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: np.ndarray) -> _Topology:
         path = str(mesh.GetPath())
         counts, indices = mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
         fixed = not (counts.ValueMightBeTimeVarying() or indices.ValueMightBeTimeVarying())
@@ -200,7 +209,8 @@ class Pieces:
         holes = numbers(mesh.GetHoleIndicesAttr(), time, np.int32)
         flip = text_of(mesh.GetOrientationAttr(), time) == "leftHanded"
         kept = holes[(holes >= 0) & (holes < len(sizes))]
-        self._topology[path] = triangulate(points, sizes, corners, flip, kept)
+        found = triangulate(points, sizes, corners, flip, kept)
+        self._topology[path] = _Topology(found, len(sizes), len(corners))
         return self._topology[path]
 
     def _points(self, points: UsdGeom.Points, time: Usd.TimeCode) -> Piece | None:
@@ -226,12 +236,6 @@ class Pieces:
         if primvar and (why := why_unfit(primvar, time, elements)):
             self._tell(str(primvar.GetAttr().GetPath()), f"{why}; the picture has other colors")
         return display_color(prim, time)
-
-
-def _elements_of_mesh(mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: int) -> Elements:
-    topology = mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
-    faces, corners = (len(numbers(attribute, time, np.int32)) for attribute in topology)
-    return Elements({"uniform": faces, "varying": points, "vertex": points, "faceVarying": corners}, {})
 
 
 def _normals(mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
