@@ -15,7 +15,7 @@ from ...volumes.volume import Volume
 from .adaptive_records import adaptive_record
 from .adaptive_sides import adaptive_sides
 from .cell_geometry import SideTable, Ways
-from .lattice_numbers import Lattice, Places
+from .lattice_numbers import Lattice, Places, distinct
 from .sparse_grid import SparseGrid
 
 __all__ = ["AdaptiveNanogrid"]
@@ -98,10 +98,8 @@ class AdaptiveNanogrid(SparseGrid):
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """The vertices in voxels, and those of each cell in the order of the reference cell."""
         points = self._corners[:, None] + self._sizes[:, None, None] * self.cell.vertices.astype(np.int64)
-        flat = points.reshape(-1, 3)
-        lattice = Lattice.around(flat)
-        kept, numbers = np.unique(lattice.numbers(flat), return_inverse=True)
-        return lattice.points(kept), numbers.reshape(points.shape[:2]).astype(np.int32)
+        kept, which = distinct(points.reshape(-1, 3))
+        return kept, which.reshape(points.shape[:2]).astype(np.int32)
 
     def vertex_count(self) -> int:
         """Number of vertices."""
@@ -115,8 +113,7 @@ class AdaptiveNanogrid(SparseGrid):
     @cached_property
     def vertex_positions(self) -> np.ndarray:
         """The positions of vertices, on the host."""
-        frame, origin = self._placement
-        return origin + self._vertices[0] @ frame.T
+        return self._in_world(self._vertices[0])
 
     @cached_property
     def _sides(self) -> tuple[SideTable, Ways, Ways]:

@@ -38,6 +38,17 @@ class Lattice(NamedTuple):
         return np.stack(np.unravel_index(numbers, self.span), axis=1) + self.lower
 
 
+def distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return points without repetitions, x first, and which of them each point is.
+
+    Raises:
+        ValueError: The points lie too far apart for numbers of 64 bits.
+    """
+    lattice = Lattice.around(points)
+    kept, which = np.unique(lattice.numbers(points), return_inverse=True)
+    return lattice.points(kept), which
+
+
 class Places:
     """Where points are in a list of points."""
 

@@ -20,7 +20,7 @@ from ...volumes.volume import Volume
 from ..kernel_records import matrix_type, record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
 from .lattice_lookup import clamped, coords_or_outside, in_cell, in_unit_cell, nearest_in_box, nearest_in_lattice
-from .lattice_numbers import Lattice
+from .lattice_numbers import distinct
 from .lookup import passes
 from .reference_cells import Element
 
@@ -164,6 +164,11 @@ class SparseGrid(Geometry):
         frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
         return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
 
+    def _in_world(self, points: np.ndarray) -> np.ndarray:
+        """The positions of points that are given in voxels."""
+        frame, origin = self._placement
+        return origin + points @ frame.T
+
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the grid."""
         return self._record
@@ -280,9 +285,8 @@ class Nanogrid(SparseGrid):
         """
         offsets = np.array(list(itertools.product(range((width or steps) + 1), repeat=3)))
         points = (self._voxels.astype(np.int64)[:, None] * steps + offsets[None]).reshape(-1, 3)
-        lattice = Lattice.around(points)
-        kept, numbers = np.unique(lattice.numbers(points), return_inverse=True)
-        return lattice.points(kept), numbers.reshape(len(self._voxels), -1)
+        kept, which = distinct(points)
+        return kept, which.reshape(len(self._voxels), -1)
 
     def _lattices(self, steps: int, width: int = 0) -> tuple[np.ndarray, int, np.ndarray]:
         """The nodes of cells on a lattice, how many there are, and where they are in voxels."""
@@ -305,8 +309,7 @@ class Nanogrid(SparseGrid):
     @cached_property
     def vertex_positions(self) -> np.ndarray:
         """The positions of vertices, on the host."""
-        frame, origin = self._placement
-        return origin + self._lattices(1)[2] @ frame.T
+        return self._in_world(self._lattices(1)[2])
 
     @cached_property
     def _record(self) -> Any:
