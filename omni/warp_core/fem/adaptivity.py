@@ -21,6 +21,7 @@ from .domains.domains import Cells
 from .field_operators import lookup
 from .geometries.adaptive_grid import AdaptiveNanogrid
 from .geometries.lattice_numbers import Lattice, Places
+from .geometries.sparse_grid import placement_of, voxels_of
 from .integrands import Domain, Field, Sample, integrand
 from .interpolation import interpolate
 from .kernel_records import matrix_type, vector_type
@@ -55,10 +56,10 @@ def adaptive_nanogrid_from_hierarchy(
     if not grids or not all(isinstance(g, Volume) for g in grids):
         raise ValueError("adaptive_nanogrid_from_hierarchy: grids: expected a list of volumes, the finest first")
     _check_grading("adaptive_nanogrid_from_hierarchy", grading)
-    parts = [_voxels_of(grid) << level for level, grid in enumerate(grids)]
+    parts = [voxels_of(grid).astype(np.int64) << level for level, grid in enumerate(grids)]
     corners, levels = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     corners, levels = _graded(*_without_filled(corners, levels), grading)
-    return _grid(corners, levels, len(grids), *_placement(grids[0]), grids[0].device)
+    return _grid(corners, levels, len(grids), *placement_of(grids[0]), grids[0].device)
 
 
 def adaptive_nanogrid_from_field(
@@ -102,10 +103,10 @@ def adaptive_nanogrid_from_field(
     if not 1 <= level_count <= 31:
         raise ValueError(f"{name}: level_count={level_count}: expected 1 or more levels, at most 31")
     _check_grading(name, grading)
-    frame, middle = _placement(coarse_grid)
+    frame, middle = placement_of(coarse_grid)
     fine = frame / (1 << (level_count - 1))
     origin = middle - frame @ np.full(3, 0.5)  # the corner of voxel 0, of both sizes
-    corners, done = _voxels_of(coarse_grid) << (level_count - 1), []
+    corners, done = voxels_of(coarse_grid).astype(np.int64) << (level_count - 1), []
     for level in reversed(range(level_count)):
         least = _least_values(refinement_field, corners, 1 << level, _points(samples_per_voxel), fine, origin)
         corners, least = corners[least >= 0.0], least[least >= 0.0]
@@ -125,24 +126,13 @@ def _check_grading(name: str, grading: Any) -> None:
         raise ValueError(f"{name}: grading={grading!r}: expected None, 'face' or 'vertex'")
 
 
-def _voxels_of(grid: Volume) -> np.ndarray:
-    return grid.get_voxels().numpy().reshape(-1, 3).astype(np.int64)
-
-
-def _placement(grid: Volume) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix from voxels to the world, and the place of voxel 0."""
-    info = grid.get_grid_info()
-    frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
-    return frame, np.array(info.translation, dtype=np.float64)
-
-
 def _grid(
     corners: np.ndarray, levels: np.ndarray, level_count: int, frame: np.ndarray, middle: np.ndarray, device: Any
 ) -> AdaptiveNanogrid:
     """The geometry of cells, given where voxels of the smallest size are."""
     points = array(corners.astype(np.int32), dtype=vec3i, device=device)
     volume = Volume.allocate_by_voxels(points, transform=frame, translation=middle, device=device)
-    places = Places(Lattice.around(corners), corners).find(_voxels_of(volume))
+    places = Places(Lattice.around(corners), corners).find(voxels_of(volume))
     return AdaptiveNanogrid(volume, array(levels[places], dtype=uint8, device=device), level_count)
 
 

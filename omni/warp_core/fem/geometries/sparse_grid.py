@@ -120,6 +120,18 @@ def nanogrid_record(scalar: Scalar) -> Any:
     return record("Nanogrid", placement_fields(scalar), _SUPPLIES)
 
 
+def voxels_of(grid: Volume) -> np.ndarray:
+    """The voxels of a volume, on the host."""
+    return grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
+
+
+def placement_of(grid: Volume) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix from voxels to the world, and the place of voxel 0."""
+    info = grid.get_grid_info()
+    frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
+    return frame, np.array(info.translation, dtype=np.float64)
+
+
 class SparseGrid(Geometry):
     """A grid whose cells are voxels of a volume, or cubes of voxels.
 
@@ -139,7 +151,7 @@ class SparseGrid(Geometry):
         self._read_voxels()
 
     def _read_voxels(self) -> None:
-        self._voxels = self.cell_grid.get_voxels().numpy().reshape(-1, 3).astype(np.int32)
+        self._voxels = voxels_of(self.cell_grid)
         if not len(self._voxels):
             raise ValueError(f"{self.name}: the volume has no voxels")
 
@@ -160,9 +172,8 @@ class SparseGrid(Geometry):
     @cached_property
     def _placement(self) -> tuple[np.ndarray, np.ndarray]:
         """The matrix from voxels to the world, and where the corner of voxel 0 is: a voxel is around its place."""
-        info = self.cell_grid.get_grid_info()
-        frame = np.array(info.transform_matrix, dtype=np.float64).reshape(3, 3)
-        return frame, np.array(info.translation, dtype=np.float64) - frame @ np.full(3, 0.5)
+        frame, middle = placement_of(self.cell_grid)
+        return frame, middle - frame @ np.full(3, 0.5)
 
     def _in_world(self, points: np.ndarray) -> np.ndarray:
         """The positions of points that are given in voxels."""
