@@ -51,12 +51,34 @@ struct Group {
 
 // The sum of n numbers that are `step` apart, exactly as scan_numbers forms it.
 template <class T>
-WC_AVX2_CLONE Sum<T> sum_numbers(const T* in, int64_t n, int64_t step) {
-    Sum<T> sum = 0;
+Sum<T> sum_apart(const T* in, int64_t n, int64_t step, Sum<T> sum = 0) {
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) sum += Group<Sum<T>>(in + i * step, step).after[3];
     for (; i < n; ++i) sum += static_cast<Sum<T>>(in[i * step]);
     return sum;
+}
+
+// The same of numbers side by side. Halves of two groups are added in a vector.
+template <class T>
+WC_AVX2_CLONE Sum<T> sum_side_by_side(const T* in, int64_t n) {
+    using S = Sum<T>;
+    using Sums [[gnu::vector_size(4 * sizeof(S))]] = S;
+    S sum = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const T* from = in + i;
+        Sums x = {static_cast<S>(from[0]), static_cast<S>(from[1]), static_cast<S>(from[2]), static_cast<S>(from[3])};
+        Sums y = {static_cast<S>(from[4]), static_cast<S>(from[5]), static_cast<S>(from[6]), static_cast<S>(from[7])};
+        Sums halves = __builtin_shufflevector(x, y, 0, 4, 2, 6) + __builtin_shufflevector(x, y, 1, 5, 3, 7);
+        sum += halves[0] + halves[2];
+        sum += halves[1] + halves[3];
+    }
+    return sum_apart(in + i, n - i, 1, sum);
+}
+
+template <class T>
+Sum<T> sum_numbers(const T* in, int64_t n, int64_t step) {
+    return step == 1 ? sum_side_by_side(in, n) : sum_apart(in, n, step);
 }
 
 // Writes the sums of n numbers, `before` added to each; returns the sum of the n.
@@ -79,25 +101,31 @@ Sum<T> scan_apart(const T* in, T* out, int64_t n, int64_t step, Sum<T> before, S
     return sum;
 }
 
-// The same of numbers side by side, with the groups in vectors.
+// The same of numbers side by side, with each group in a vector. Two groups are read before one is written, as `out`
+// may be `in`. Compilers read and convert the numbers of a list at once, but a vector of them in halves.
 template <bool inclusive, class T>
 WC_AVX2_CLONE Sum<T> scan_side_by_side(const T* in, T* out, int64_t n, Sum<T> before) {
     using S = Sum<T>;
     using Numbers [[gnu::vector_size(4 * sizeof(T))]] = T;
     using Sums [[gnu::vector_size(4 * sizeof(S))]] = S;
-    Sums sum = {}, first = Sums{} + before;
+    Sums sum = {}, first = Sums{} + before, after[2];
+    Numbers last = Numbers{} + static_cast<T>(before);
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        Numbers numbers;
-        std::memcpy(&numbers, in + i, sizeof numbers);
-        Sums after = __builtin_convertvector(numbers, Sums);
-        after += __builtin_shufflevector(Sums{}, after, 0, 4, 2, 6);
-        after += __builtin_shufflevector(Sums{}, after, 0, 1, 5, 5);
-        Sums sums = sum + after;
-        if (!inclusive) sums = __builtin_shufflevector(sums, sum, 4, 0, 1, 2);
-        numbers = __builtin_convertvector(first + sums, Numbers);
-        std::memcpy(out + i, &numbers, sizeof numbers);
-        sum += __builtin_shufflevector(after, after, 3, 3, 3, 3);
+    for (; i + 8 <= n; i += 8) {
+        for (int group = 0; group < 2; ++group) {
+            const T* from = in + i + 4 * group;
+            Sums x = {static_cast<S>(from[0]), static_cast<S>(from[1]), static_cast<S>(from[2]),
+                      static_cast<S>(from[3])};
+            x += __builtin_shufflevector(Sums{}, x, 0, 4, 2, 6);
+            after[group] = x + __builtin_shufflevector(Sums{}, x, 0, 1, 5, 5);
+        }
+        for (int group = 0; group < 2; ++group) {
+            Numbers numbers = __builtin_convertvector(first + (sum + after[group]), Numbers);
+            Numbers written = inclusive ? numbers : __builtin_shufflevector(last, numbers, 3, 4, 5, 6);
+            std::memcpy(out + i + 4 * group, &written, sizeof written);
+            sum += __builtin_shufflevector(after[group], after[group], 3, 3, 3, 3);
+            last = numbers;
+        }
     }
     return scan_apart<inclusive>(in + i, out + i, n - i, 1, before, sum[0]);
 }
@@ -109,19 +137,22 @@ WC_AVX512 Sum<T> scan_two_groups(const T* in, T* out, int64_t n, Sum<T> before) 
     using Numbers [[gnu::vector_size(8 * sizeof(T))]] = T;
     using Sums [[gnu::vector_size(8 * sizeof(S))]] = S;
     Sums sum = {}, first = Sums{} + before;
+    Numbers last = Numbers{} + static_cast<T>(before);
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        Numbers numbers;
-        std::memcpy(&numbers, in + i, sizeof numbers);
-        Sums after = __builtin_convertvector(numbers, Sums);
+        const T* from = in + i;
+        Sums after = {static_cast<S>(from[0]), static_cast<S>(from[1]), static_cast<S>(from[2]),
+                      static_cast<S>(from[3]), static_cast<S>(from[4]), static_cast<S>(from[5]),
+                      static_cast<S>(from[6]), static_cast<S>(from[7])};
         after += __builtin_shufflevector(Sums{}, after, 0, 8, 2, 10, 4, 12, 6, 14);
         after += __builtin_shufflevector(Sums{}, after, 0, 1, 9, 9, 4, 5, 13, 13);
         Sums middle = sum + __builtin_shufflevector(after, after, 3, 3, 3, 3, 3, 3, 3, 3);
         Sums sums = __builtin_shufflevector(sum, middle, 0, 1, 2, 3, 12, 13, 14, 15) + after;
-        if (!inclusive) sums = __builtin_shufflevector(sums, sum, 8, 0, 1, 2, 3, 4, 5, 6);
-        numbers = __builtin_convertvector(first + sums, Numbers);
-        std::memcpy(out + i, &numbers, sizeof numbers);
+        Numbers numbers = __builtin_convertvector(first + sums, Numbers);
+        Numbers written = inclusive ? numbers : __builtin_shufflevector(last, numbers, 7, 8, 9, 10, 11, 12, 13, 14);
+        std::memcpy(out + i, &written, sizeof written);
         sum = middle + __builtin_shufflevector(after, after, 7, 7, 7, 7, 7, 7, 7, 7);
+        last = numbers;
     }
     return scan_apart<inclusive>(in + i, out + i, n - i, 1, before, sum[0]);
 }
