@@ -545,6 +545,9 @@ class Plan:
         those of the parameters that `reads` says.
         """
 
+    def set_wider(self, ndim: int, plan: Plan) -> None:
+        """Set the plan of launches with `ndim` dimensions, more than the kernel has indices."""
+
     recipe: Any  # how a plain launch is recorded on a tape
     @property
     def kernel_name(self) -> str: ...

@@ -139,10 +139,14 @@ bool fits_blocks(const Plan& plan, PyObject* block_dim) {
     return PyLong_CheckExact(block_dim) && PyLong_AsLong(block_dim) == plan.block_dim;
 }
 
-// Whether a plan is for as many dimensions as the launch has.
-bool fits_dimensions(const Plan& plan, PyObject* dim) {
-    if (!plan.first_indices || (!PyTuple_Check(dim) && !PyList_Check(dim))) return true;
-    return PySequence_Size(dim) <= plan.arity;
+// The plan for as many dimensions as the launch has.
+const nb::object& plan_for_dimensions(const nb::object& plan, PyObject* dim) {
+    const Plan& p = *nb::inst_ptr<Plan>(plan);
+    if (!p.first_indices || (!PyTuple_Check(dim) && !PyList_Check(dim))) return plan;
+    Py_ssize_t ndim = Py_SIZE(dim);
+    if (ndim <= std::max(p.arity, 1)) return plan;
+    static const nb::object none;
+    return ndim - 2 < static_cast<Py_ssize_t>(p.wider.size()) ? p.wider[ndim - 2] : none;
 }
 
 // The arguments of a launch in order, borrowed from its two lists.
@@ -181,9 +185,10 @@ nb::object plan_of(const Slots& s, Values& values) {
     if (plan.is_valid() && Py_TYPE(plan.ptr()) == choices_type)
         plan = nb::inst_ptr<OverloadPlans>(plan)->find(values.data(), values.count());
     if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
+    plan = plan_for_dimensions(plan, s[kDim]);
+    if (!plan.is_valid()) return {};
     const Plan& found = *nb::inst_ptr<Plan>(plan);
-    bool fits =
-        found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) && fits_dimensions(found, s[kDim]);
+    bool fits = found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]);
     return fits ? plan : nb::object();
 }
 

@@ -323,6 +323,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(plan.convert.ptr());
     Py_VISIT(plan.on_checked.ptr());
     Py_VISIT(plan.recipe.ptr());
+    for (nb::object& other : plan.wider) Py_VISIT(other.ptr());
     for (nb::object& owner : plan.owners) Py_VISIT(owner.ptr());
     for (ParamSpec& p : plan.params) Py_VISIT(p.type.ptr());
     return 0;
@@ -332,6 +333,7 @@ int clear(PyObject* self) {
     if (!nb::inst_ready(self)) return 0;
     Plan& plan = *nb::inst_ptr<Plan>(self);
     plan.recipe.reset();
+    for (nb::object& other : plan.wider) other.reset();
     plan.on_missing = plan.on_failure = plan.on_fault = plan.convert = plan.on_checked = nb::none();
     return 0;
 }
@@ -395,6 +397,9 @@ void bind_plans(nb::module_& m) {
         .def_prop_rw(
             "recipe", [](const Plan& plan) { return plan.recipe.is_valid() ? plan.recipe : nb::none(); },
             [](Plan& plan, nb::object recipe) { plan.recipe = std::move(recipe); })
+        .def(
+            "set_wider", [](Plan& plan, size_t ndim, nb::object other) { plan.wider.at(ndim - 2) = std::move(other); },
+            nb::arg("ndim"), nb::arg("plan"))
         .def_ro("kernel_name", &Plan::name)
         .def_ro("arity", &Plan::arity)
         .def_ro("device_id", &Plan::device_id)

@@ -176,9 +176,10 @@ class Plan {
     int block_dim;              // launches with other blocks have another plan; 0 if blocks make no difference
     bool whole_blocks = false;  // the kernel works in blocks: launches consist of whole ones
     bool whole_rows = false;    // the threads of a block share all indices but the last: a row is a block
-    // Indices stand for the first dimensions of a launch, and are 0 beyond the last: launches of more dimensions than
-    // the kernel has indices have another plan.
+    // Indices stand for the first dimensions of a launch, and are 0 beyond the last. Launches of more dimensions than
+    // the kernel has indices have other plans: `wider`, from two dimensions on.
     bool first_indices = false;
+    std::array<nb::object, 3> wider;
     bool serial = false;    // threads run one after the other
     bool promised = false;  // on a GPU there is code for launches whose arrays are as promised
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant

@@ -143,8 +143,18 @@ def _chosen(kernel: Kernel, dim: Any, args: Sequence[Any], serial: bool | None, 
     if serial is not None:
         kernel = instance = instance.with_serial(serial)
     if _drops_indices(instance, dim, args, how):
-        kernel = instance = instance.for_tiled(len(dim))
+        kernel = instance = _wider(kernel, instance, dim, args, how)
     return kernel, instance
+
+
+def _wider(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Kernel:
+    """The kernel that a launch of more dimensions than indices runs. Native code finds its plan by that of `kernel`."""
+    wider = instance.for_tiled(len(dim))
+    if not _is_interpreted(kernel, how.interpret):
+        block_dim = block_dim_for(instance, how.block_dim, how.device, dim)
+        narrow = _ready(kernel, instance, options_for(instance, how.device, block_dim), args)
+        narrow.set_wider(len(dim), plan_for(wider, options_for(wider, how.device, block_dim), args))
+    return wider
 
 
 def _drops_indices(kernel: Kernel, dim: Any, args: Sequence[Any], how: _How) -> bool:
