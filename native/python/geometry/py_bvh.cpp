@@ -133,6 +133,7 @@ nb::dict places_of(const TriangleBvh& bvh) {
     Places places = places_in_both(bvh);
     places.add_bytes("wide_nodes", bvh.wide().nodes, bvh.wide_node_count());
     places.add_bytes("blocks", bvh.wide().blocks, bvh.block_count());
+    places.add_bytes("sources", bvh.sources().data(), bvh.sources().size());
     places.add_bytes("moments", bvh.moments().data(), bvh.moments().size());
     places.add("slots", bvh.slots);
     places.add("starts", bvh.starts);

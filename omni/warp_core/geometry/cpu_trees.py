@@ -15,8 +15,9 @@ from ..dispatch import capture
 from ..lang.values.scalars import int32, uint8
 from ..lib.geometry.bvh_nodes import BvhNode
 
-_DTYPES = {"nodes": BvhNode, "wide_nodes": uint8, "blocks": uint8, "moments": uint8}  # others are of int32
-_ARRAYS = ("nodes", "order", "wide_nodes", "blocks", "moments", "slots", "groups", "roots", "starts")
+_BYTES = ("wide_nodes", "blocks", "sources", "moments")
+_DTYPES = {"nodes": BvhNode, **dict.fromkeys(_BYTES, uint8)}  # others are of int32
+_ARRAYS = ("nodes", "order", "wide_nodes", "blocks", "sources", "moments", "slots", "groups", "roots", "starts")
 
 
 class _NativeTree:
@@ -51,6 +52,7 @@ class TriangleBvh(_NativeTree):
         order: the faces in the order of leaves.
         wide_nodes: the bytes of the nodes that native queries read (native/include/warp_core/geometry/wide_bvh.h).
         blocks: the bytes of the triangles that they read.
+        sources: the bytes of where these triangles are among nodes and faces.
         moments: the bytes of the moments of nodes, or None.
         slots: which moments are those of each node, or None.
         groups: the different groups of faces in ascending order, or None.

@@ -15,12 +15,15 @@ namespace wc {
 
 constexpr int kWidth = 8;
 
-// Boxes of children that are left out are NaN, which no query finds.
+// Children are in the order of the binary tree, as are blocks. Boxes of children that are left out are NaN, which no
+// query finds.
 struct alignas(64) WideNode {
     float lower[3][kWidth], upper[3][kWidth];
     int32_t child[kWidth];  // a node, or for a block minus one minus its number
     int32_t count;
+    int32_t first_block[kWidth - 1];  // below each child but the first; the largest number for those left out
 };
+static_assert(sizeof(WideNode) == 256);
 
 // Triangles that are left out have face -1 and corners that are NaN, which no query finds.
 struct alignas(64) TriangleBlock {
@@ -79,6 +82,7 @@ class TriangleBvh {
     const std::vector<int32_t>& groups() const { return tree_.groups; }
     const std::vector<int32_t>& roots() const { return tree_.roots; }
     WideBvh wide() const { return {wide_nodes_.data(), blocks_.get()}; }
+    const std::vector<BlockSource>& sources() const { return sources_; }
     auto wide_node_count() const { return wide_nodes_.size(); }
     auto block_count() const { return sources_.size() - 1; }
 
@@ -144,7 +148,9 @@ struct WindingQuery {
     float point[3], accuracy;
 };
 
-// Where a walk through the faces of a mesh is: the next node, and what is left of a leaf.
+// Where a walk through the faces of a mesh is: at a face of a block, below a wide node. If `end` is less than zero, so
+// many faces are left of those below a child, of which the block is the last. Behind the last block the number is that
+// of all binary nodes.
 struct FacePlace {
     int32_t number, place, end;
 };
@@ -153,7 +159,6 @@ struct FacePlace {
 constexpr int kFoundFaces = 8;
 struct FoundFaces {
     int32_t face[kFoundFaces];
-    int count = 0;
 };
 
 struct MeshData;

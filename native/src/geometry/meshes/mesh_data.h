@@ -10,6 +10,7 @@ struct MeshData {
     uint64_t id;
     const WideNode* wide_nodes;
     const TriangleBlock* blocks;
+    const BlockSource* sources;
     const int32_t* starts;
     uint64_t bvh;
     const float* points;

@@ -169,10 +169,15 @@ int32_t TriangleBvh::add_wide(int32_t node, const int32_t* block_of_node) {
         put(static_cast<int>(widest), opened + 1);
         put(count++, nodes[opened].child);
     }
+    std::sort(children.begin(), children.begin() + count);
     children_.push_back(children);
     wide_nodes_[number].count = count;
+    std::fill(std::begin(wide_nodes_[number].first_block), std::end(wide_nodes_[number].first_block),
+              std::numeric_limits<int32_t>::max());
     for (int i = 0; i < count; ++i) {
-        int32_t block = block_of_node[children[i]];
+        int32_t block = block_of_node[children[i]], first = children[i];
+        while (block_of_node[first] < 0) ++first;
+        if (i > 0) wide_nodes_[number].first_block[i - 1] = block_of_node[first];
         int32_t child = block < 0 ? add_wide(children[i], block_of_node) : -1 - block;
         wide_nodes_[number].child[i] = child;
         if (is_root(children[i])) starts[children[i]] = child;

@@ -26,6 +26,7 @@ class MeshData:
         id: the mesh's id; zero once it is freed.
         wide_nodes: address of the nodes that native queries read (native/include/warp_core/geometry/wide_bvh.h).
         blocks: address of the triangles that they read.
+        sources: address of the node that each of these blocks is made of, and of its place in `order`.
         starts: zero, or with groups address of an int32 for each node. Of the root of a group it is where native
             queries of the group begin; of other nodes it is `NO_START`.
         bvh: the id of the tree as one over boxes, which has the groups.
@@ -43,6 +44,7 @@ class MeshData:
     id: uint64
     wide_nodes: uint64
     blocks: uint64
+    sources: uint64
     starts: uint64
     bvh: uint64
     points: uint64
