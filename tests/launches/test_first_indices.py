@@ -94,3 +94,10 @@ def test_gradients():
             wp.launch(two_indices, dim=2, inputs=[x, out])
         tape.backward(grads={out: wp.ones(16, dtype=float)})
         np.testing.assert_array_equal(x.grad.numpy(), visits((3, 4), 1) + visits((2,), 2))
+
+
+def test_more_than_four_dimensions():
+    with pytest.raises(ValueError, match="1 to 4 dimensions, got 5"):
+        wp.launch(no_index, dim=(1, 1, 1, 1, 1), inputs=[wp.zeros(1, dtype=float)])
+    with pytest.raises(ValueError, match="1 to 4 dimensions, got 5"):
+        wp.launch(one_index, dim=(1, 1, 1, 1, 1), inputs=[wp.zeros(1, dtype=float), wp.zeros(1, dtype=float)])

@@ -159,7 +159,7 @@ def _wider(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how:
 
 def _drops_indices(kernel: Kernel, dim: Any, args: Sequence[Any], how: _How) -> bool:
     """True if a kernel has the indices of the first dimensions of a launch only, as the dialect of warp-lang means."""
-    may_differ = config.dialect == "warp-lang" and isinstance(dim, (tuple, list)) and len(dim) > 1
+    may_differ = config.dialect == "warp-lang" and isinstance(dim, (tuple, list)) and 1 < len(dim) <= 4
     if not may_differ or "tiled" in kernel.options or not has_first_indices(kernel):
         return False
     is_interpreted = _is_interpreted(kernel, how.interpret)
