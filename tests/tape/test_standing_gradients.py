@@ -152,3 +152,12 @@ def test_in_a_graph_the_gradients_are_those_of_each_launch(arrays):
         x.fill_(n)
         wp.capture_launch(capture.graph)
         assert x.grad.list() == [2.0 * n] * 3
+
+
+def test_functions_of_the_program_may_set_the_first_gradients(arrays):
+    x, y, _ = arrays
+    with wp.Tape() as tape:
+        wp.launch(square, dim=3, inputs=[x, y])
+        tape.record_func(lambda: y.grad.fill_(3.0), [y])
+    tape.backward()
+    assert x.grad.list() == [6.0, 12.0, 18.0]

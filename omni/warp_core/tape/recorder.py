@@ -33,6 +33,7 @@ class Step(NamedTuple):
     covers: bool = False  # whether it overwrites all elements of `known`, whatever was there
     takes: bool = False  # whether all of `known` had a gradient when the step was recorded
     gives_way: bool = False  # whether a function of the program right after it may be its gradient
+    own: bool = False  # whether it is a function of the program, which may set gradients itself
 
     @property
     def written(self) -> Sequence[array]:

@@ -26,8 +26,12 @@ def mark(arrays: Iterable[array], place: CallSite) -> None:
                 claim.gradient._set_by = place
 
 
-def check(written: Sequence[array]) -> None:
+def check(written: Sequence[array], may_start: bool) -> None:
     """Raise unless the gradients of the arrays that a tape has written are those that the program has set.
+
+    Args:
+        written: the arrays.
+        may_start: whether a function of the program is recorded, which may set the first gradients itself.
 
     Raises:
         RuntimeError: an earlier backward pass left one, and it may not be zero.
@@ -43,7 +47,7 @@ def check(written: Sequence[array]) -> None:
                 "Clear it with tape.zero(), or by zero_() on the gradient of the whole array, and set gradients "
                 "afterwards. Or name the gradients to start with: tape.backward(grads={y: y.grad})"
             )
-    if not any(gradient._set_by is PROGRAM or _may_be_set(gradient) for gradient in gradients):
+    if not may_start and not any(gradient._set_by is PROGRAM or _may_be_set(gradient) for gradient in gradients):
         raise ValueError(
             "loss: give the array of the loss, or gradients to start with. All gradients of arrays that the tape wrote "
             "are zero. Set some (y.grad.fill_(1.0), y.grad = ...), or call backward(grads={y: gradient}); "

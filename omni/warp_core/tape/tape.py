@@ -209,7 +209,7 @@ class Tape(TapeScopes, Recorder):
         if now is not None and now is not self and now.stands_in:
             now.record_func(backward, arrays, outputs)
         else:
-            step = Step(backward, list(arrays), None if outputs is None else list(outputs))
+            step = Step(backward, list(arrays), None if outputs is None else list(outputs), own=True)
             self._let_give_way(step)
             self.record_step(step, call_site.here())
 
@@ -235,10 +235,9 @@ class Tape(TapeScopes, Recorder):
         takes = step.known is not None and all(a.grad is not None for a in step.known)
         for a in step.arrays:
             self.keeper.note(a.device)
-        own = place.called == "record_func"  # a step of the program's own, with a name of its own
-        if own:
+        if step.own:  # a step of the program, with a name of its own
             place = place._replace(called=getattr(step.backward, "__name__", "step").strip("_"))
-        self._seal(step, place, own)
+        self._seal(step, place)
         self.launches.append(step._replace(takes=takes))
         self.notes.append(place)
 
@@ -246,11 +245,11 @@ class Tape(TapeScopes, Recorder):
         """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
         return self.cuts.step(place.called, inputs, out, covers, place)
 
-    def _seal(self, step: Step, place: CallSite, own: bool) -> None:
+    def _seal(self, step: Step, place: CallSite) -> None:
         """Record the effects of a host operation on memory with gradients."""
         written = [a for a in step.written if a.grad is not None]
-        self.seals.wrote(written, own)
-        self.use(step.arrays, place, written if own or step.covers else ())
+        self.seals.wrote(written, step.own)
+        self.use(step.arrays, place, written if step.own or step.covers else ())
 
     # -- gradients --------------------------------------------------------------------------------------------------
 
@@ -300,7 +299,8 @@ class Tape(TapeScopes, Recorder):
         self.keeper.join()
         written = _native.arrays_of(self.launches, True)
         if given is None:
-            standing_gradients.check(written)
+            may_start = any(isinstance(step, Step) and step.own for step in self.launches)
+            standing_gradients.check(written, may_start)
         if loss is not None and not _is_among(loss, written):
             raise ValueError(f"loss: nothing that is recorded on this tape writes it; {_INSIDE}")
         if loss is not None:
