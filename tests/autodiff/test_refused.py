@@ -118,6 +118,19 @@ def test_kernels_that_are_not_to_be_differentiated(monkeypatch):
         recorded(plain)
     recorded(backward_too)
 
+def test_tapes_pass_kernels_without_gradients_by_in_the_dialect_of_warp_lang(monkeypatch):
+    monkeypatch.setattr(wp.config, "dialect", "warp-lang")
+    x, y, z = (wp.ones(3, dtype=float, requires_grad=True) for _ in range(3))
+    with wp.Tape() as tape:
+        wp.launch(plain, 3, inputs=[x, y])
+        wp.launch(forward_only, 3, inputs=[x, z])
+    tape.backward(grads={y: wp.ones(3, dtype=float)})
+    assert x.grad.list() == [1.0] * 3
+    with tape:
+        wp.launch(forward_only, 3, inputs=[z, y])  # overwrites what a recorded launch has written
+        with pytest.raises(RuntimeError, match="it was overwritten"):
+            wp.launch(plain, 3, inputs=[y, z])
+
 
 def test_arrays_of_different_types_in_one_memory():
     @wp.kernel

@@ -23,3 +23,8 @@ def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
 def deciding_setting(kernel: Kernel) -> tuple[str, bool]:
     """The setting that decides whether a kernel may have a gradient, in words, and what it says."""
     return next((why, wanted) for why, wanted in _backward_settings(kernel).items() if wanted is not None)
+
+
+def passes_tapes_by(kernel: Kernel) -> bool:
+    """True if tapes do not see launches of a kernel: one without a gradient, in the dialect of warp-lang."""
+    return config.dialect == "warp-lang" and not deciding_setting(kernel)[1]

@@ -23,6 +23,7 @@ from ..lang.kernel_options import check_serial
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..late_bound import late
 from ..logger import get_logger
+from .backward_settings import passes_tapes_by
 from .block_size import block_dim_for, run_tiled
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
@@ -254,10 +255,11 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
         )
 
     block_dim = block_dim_for(instance, how.block_dim, how.device, dim)
+    on_tape = how.on_tape and not passes_tapes_by(instance)
     launch = KernelLaunch(
-        instance, dim, args, how.device, block_dim, perform, is_recorded=how.on_tape, is_command=how.record_cmd
+        instance, dim, args, how.device, block_dim, perform, is_recorded=on_tape, is_command=how.record_cmd
     )
-    if how.on_tape:
+    if on_tape:
         return execute(launch)
     with observers.UntrackedWrites():
         return execute(launch)
