@@ -296,6 +296,15 @@ def test_voxels_go_to_an_array_that_has_room(dtype, tail):
         volume.get_voxels(out=wp.zeros((1, *tail), dtype=dtype))
 
 
+def test_places_are_rows_of_integers_in_the_dialect_of_warp_lang(monkeypatch):
+    volume = wp.Volume.load_from_numpy(np.ones((9, 2, 2)), device="cpu")
+    monkeypatch.setattr(wp.config, "dialect", "warp-lang")
+    tiles, voxels = volume.get_tiles(), volume.get_voxels()
+    assert (tiles.dtype, voxels.dtype) == (wp.int32, wp.int32)
+    assert tiles.numpy().tolist() == [[0, 0, 0], [8, 0, 0]] and voxels.shape == (1024, 3)
+    assert volume.get_voxel_values().shape == (1024,)
+
+
 def test_an_id_that_is_gone():
     volume = stored([[0, 0, 0]], [1.0], 0.0)
     old = volume.id

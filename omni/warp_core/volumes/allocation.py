@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..algo.argument_checks import element_type, require_arrays
 from ..arrays.array import array
 from ..devices.device import Device
@@ -192,9 +193,12 @@ def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -
 
 
 def rows_as_array(rows: np.ndarray, out: array | None, device: Device) -> array:
-    """Return rows of three as an array of vec3i, or in the first elements of `out`. Raises TypeError, ValueError."""
+    """Return rows of three as an array, or in the first elements of `out`. Raises TypeError, ValueError.
+
+    The array is one of vec3i. Kernels for warp-lang take two dimensions of int32, which it is in that dialect.
+    """
     if out is None:
-        return array(rows, dtype=vec3i, device=device)
+        return array(rows, dtype=int32 if config.dialect == "warp-lang" else vec3i, device=device)
     require_arrays(out=out)
     if out.dtype not in (vec3i, int32):
         raise TypeError(f"out: expected elements of vec3i or int32, got {out.dtype.__name__}")

@@ -20,7 +20,7 @@ from ..dispatch import capture
 from ..eager.addressed_memory import register_arrays_of
 from ..lang.annotations import Structure
 from ..lang.values.scalars import uint64
-from ..lang.values.value_classes import mat33f, vec3f
+from ..lang.values.value_classes import mat33f, vec3f, vec3i
 from ..tape import structures
 from . import derivatives, info, rebuilding
 from .allocation import background_of, dense_leaves, dtype_of, leaves_around, placement_of, rows_as_array, vector
@@ -671,7 +671,8 @@ class Volume(Structure):
         """Return the lowest voxel of each leaf.
 
         Args:
-            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i.
+            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i, or in
+                the dialect of warp-lang of int32.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
@@ -693,7 +694,8 @@ class Volume(Structure):
         """Return the voxels that `get_voxel_count` counts, in the order of `wp.volume_lookup_index`.
 
         Args:
-            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i.
+            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i, or in
+                the dialect of warp-lang of int32.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
@@ -722,7 +724,7 @@ class Volume(Structure):
         if self.dtype is None:
             raise TypeError("wp.Volume.get_voxel_values: a volume of indices has no values; they are in your arrays")
         if self._values is None:
-            return values_of(self.id, self.get_voxels(), self.dtype)
+            return values_of(self.id, array(voxels_of(self._grid), dtype=vec3i, device=self.device), self.dtype)
         found = empty(self._values.shape, dtype=self.dtype, device=self.device, requires_grad=self.requires_grad)
         copy(found, self._values)
         return found.flatten()
