@@ -71,7 +71,7 @@ def test_the_cpu_has_no_pool():
         wp.get_mempool_used_mem_current,
         lambda d: wp.set_mempool_enabled(d, True),
     ):
-        with pytest.raises(RuntimeError, match="cpu has no memory pool"):
+        with pytest.raises(ValueError, match="cpu has no memory pool"):
             call("cpu")
 
 

@@ -403,6 +403,11 @@ def test_recorded_launches(device):
     cmd.set_param_at_index(2, 4.0)
     cmd.launch()
     assert other.numpy().tolist() == [0, 4, 8, 12, 0, 0, 0, 0]
+    cmd.set_params_from_ctypes([x.__ctype__(), y.__ctype__(), 0.0])
+    cmd.set_param_at_index_from_ctype(1, other.__ctype__())
+    cmd.set_param_by_name_from_ctype("a", 1.0)
+    cmd.launch()
+    assert other.numpy().tolist() == [0, 5, 10, 15, 0, 0, 0, 0]
     with pytest.raises(ValueError, match="no parameter `b`"):
         cmd.set_param_by_name("b", 1.0)
     with pytest.raises(IndexError):

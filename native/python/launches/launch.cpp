@@ -428,6 +428,14 @@ void update_node(nb::handle launch, cuda::GraphExec exec, cuda::GraphNode node) 
 bool is_observed() { return module().observed; }
 
 void bind_launch(nb::module_& m) {
+    const auto set_at = [](Launch& l, int64_t index, nb::handle value) { l.set_param(index, value.ptr()); };
+    const auto set_by_name = [](Launch& l, const std::string& name, nb::handle value) {
+        l.set_param_by_name(name, value.ptr());
+    };
+    const auto set_all = [](Launch& l, nb::handle values) {
+        nb::object items = sequence(values);
+        l.set_params(PySequence_Fast_ITEMS(items.ptr()), static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
+    };
     nb::class_<Launch>(
         m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable(),
         "A launch with its arguments packed, from `wp.launch(..., record_cmd=True)`: repeating it is quick.\n\n"
@@ -452,22 +460,18 @@ void bind_launch(nb::module_& m) {
                                   static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
             },
             nb::arg("kernel").none(), nb::arg("plan"), nb::arg("dim"), nb::arg("args"))
-        .def(
-            "set_param_at_index", [](Launch& l, int64_t index, nb::handle value) { l.set_param(index, value.ptr()); },
-            nb::arg("index"), nb::arg("value").none(),
-            "Replace the argument of that index. A value that is refused leaves the launch as it was.")
-        .def(
-            "set_param_by_name",
-            [](Launch& l, const std::string& name, nb::handle value) { l.set_param_by_name(name, value.ptr()); },
-            nb::arg("name"), nb::arg("value").none(), "Replace the argument of that name.")
-        .def(
-            "set_params",
-            [](Launch& l, nb::handle values) {
-                nb::object items = sequence(values);
-                l.set_params(PySequence_Fast_ITEMS(items.ptr()),
-                             static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
-            },
-            nb::arg("params"), "Replace all arguments, in the order of the kernel's parameters.")
+        .def("set_param_at_index", set_at, nb::arg("index"), nb::arg("value").none(),
+             "Replace the argument of that index. A value that is refused leaves the launch as it was.")
+        .def("set_param_by_name", set_by_name, nb::arg("name"), nb::arg("value").none(),
+             "Replace the argument of that name.")
+        .def("set_params", set_all, nb::arg("params"),
+             "Replace all arguments, in the order of the kernel's parameters.")
+        .def("set_param_at_index_from_ctype", set_at, nb::arg("index"), nb::arg("value"),
+             "As `set_param_at_index`, by the name that programs for warp-lang use for descriptors of arrays.")
+        .def("set_param_by_name_from_ctype", set_by_name, nb::arg("name"), nb::arg("value"),
+             "As `set_param_by_name`, by the name that programs for warp-lang use for descriptors of arrays.")
+        .def("set_params_from_ctypes", set_all, nb::arg("params"),
+             "As `set_params`, by the name that programs for warp-lang use for descriptors of arrays.")
         .def("set_dim", &Launch::set_dim, nb::arg("dim"), "Replace the launch dimensions.")
         .def(
             "launch",

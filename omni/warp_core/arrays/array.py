@@ -643,6 +643,10 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         transfer.copy(made, self)
         return made
 
+    def __ctype__(self) -> array:
+        """Return what launches take for this array: itself. Programs for warp-lang ask for a descriptor by this name."""
+        return self
+
     def __len__(self) -> int:
         return self.shape[0]
 

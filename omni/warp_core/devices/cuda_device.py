@@ -18,7 +18,7 @@ from .stream import Stream
 
 driver = _native.cuda
 
-_MAX_BLOCK, _SM_COUNT, _UVA, _MAJOR, _MINOR, _POOLS = 1, 16, 41, 75, 76, 115
+_MAX_BLOCK, _SM_COUNT, _UVA, _MAJOR, _MINOR, _MAX_SHARED, _POOLS = 1, 16, 41, 75, 76, 97, 115
 
 
 @lru_cache(maxsize=1)
@@ -45,6 +45,7 @@ class CudaDevice(Device):
     is_uva = True
     is_primary = True
     has_stream = True
+    is_cubin_supported = True
 
     def __init__(self, ordinal: int):
         name, self.pci_bus_id, identity, self._total_memory = driver.device_facts(ordinal)
@@ -53,6 +54,7 @@ class CudaDevice(Device):
         self.arch = 10 * self._attribute(_MAJOR) + self._attribute(_MINOR)
         self.sm_count = self._attribute(_SM_COUNT)
         self.max_block_dim = self._attribute(_MAX_BLOCK)
+        self.max_shared_memory_per_block = self._attribute(_MAX_SHARED)
         self.is_uva = bool(self._attribute(_UVA))
         self.is_mempool_supported = self.is_mempool_enabled = bool(self._attribute(_POOLS))
         self._process = os.getpid()

@@ -43,6 +43,9 @@ class Device:
         arch: The compute capability of a GPU, 0 for the CPU.
         sm_count: The multiprocessors of a GPU, 0 for the CPU.
         max_block_dim: The most threads that a block can have.
+        max_shared_memory_per_block: The bytes that the threads of a block of a GPU can share, 0 for the CPU.
+        is_cubin_supported: Whether kernels for it are assembled before they are loaded; False for the CPU.
+        null_stream: The stream of a GPU with handle 0, with which other streams keep in order; None for the CPU.
     """
 
     # What programs ask a device for; these are the answers for the CPU.
@@ -57,6 +60,9 @@ class Device:
     arch = 0
     sm_count = 0
     max_block_dim = 1024
+    max_shared_memory_per_block = 0
+    is_cubin_supported = False
+    null_stream: Any = None
 
     def __init__(self, alias: str, name: str, ordinal: int, id: int):
         self.alias, self.name, self.ordinal, self.id = alias, name, ordinal, id

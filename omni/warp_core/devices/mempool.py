@@ -113,7 +113,7 @@ def set_mempool_enabled(device: DeviceLike, enable: bool) -> None:
         enable: whether they do.
 
     Raises:
-        RuntimeError: the device has no pool.
+        ValueError: the device has no pool.
 
     >>> for gpu in wp.get_cuda_devices():
     ...     wp.set_mempool_enabled(gpu, gpu.is_mempool_supported)
@@ -132,7 +132,7 @@ def set_mempool_release_threshold(device: DeviceLike, threshold: int | float) ->
         threshold: bytes from 2 on; up to 1, the share of the memory of the device.
 
     Raises:
-        RuntimeError: the device has no pool.
+        ValueError: the device has no pool.
         ValueError: the threshold is negative.
 
     >>> for gpu in wp.get_cuda_devices():
@@ -187,7 +187,7 @@ def _attribute(device: DeviceLike, attribute: int) -> int:
 
 def _pool_of(device: Any) -> Any:
     if not device.is_mempool_supported:
-        raise RuntimeError(f"{device} has no memory pool")
+        raise ValueError(f"{device} has no memory pool")
     return device
 
 

@@ -53,6 +53,9 @@ class InterpretedLaunch:
             raise ValueError(f"kernel `{self.kernel.name}` has no parameter `{name}`")
         self.set_param_at_index(names.index(name), value)
 
+    set_param_at_index_from_ctype, set_param_by_name_from_ctype = set_param_at_index, set_param_by_name
+    set_params_from_ctypes = set_params
+
     def launch(self, stream: Any = None) -> None:
         """Run it, on a GPU on that stream or else on the current one."""
         _native.before_any_write()
