@@ -200,7 +200,9 @@ def test_arithmetic_matches_numpy(suffix):
             np.testing.assert_array_equal(np.array(float(s) / va), s / a)
         else:
             np.testing.assert_array_equal(np.array(va / s), a // s)
-        np.testing.assert_array_equal(np.array(va % vb), np.fmod(a, b))
+        number = float(s) if dtype(0).dtype.kind == "f" else int(s)
+        for got, want in ((va % vb, np.fmod(a, b)), (va % number, np.fmod(a, s)), (number % va, np.fmod(s, a))):
+            np.testing.assert_array_equal(np.array(got), want)
 
 
 def test_integer_vectors_wrap():

@@ -20,7 +20,7 @@ bool takes_same(const ValueInfo& t, Op op) {
 }
 
 bool takes_scalar(Form form, Op op) {
-    return op == Op::Mul || op == Op::Div || ((op == Op::Add || op == Op::Sub) && form == Form::Vec);
+    return op == Op::Mul || op == Op::Div || ((op == Op::Add || op == Op::Sub || op == Op::Rem) && form == Form::Vec);
 }
 
 PyObject* refuse(Op op, PyObject* a, PyObject* b) {
@@ -110,7 +110,6 @@ PyObject* binary(PyObject* left, PyObject* right) {
     if (a && b) return combine_values(op, a, b);
     if (is_bitwise(op)) Py_RETURN_NOTIMPLEMENTED;
     if (a) return combine_scalar(op, a, right, false);
-    if (op == Op::Rem) Py_RETURN_NOTIMPLEMENTED;
     return combine_scalar(op, b, left, true);
 }
 
