@@ -644,7 +644,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         return made
 
     def __ctype__(self) -> array:
-        """Return what launches take for this array: itself. Programs for warp-lang ask for a descriptor by this name."""
+        """Return what launches take for this array: itself. Programs for warp-lang ask for descriptors by this name."""
         return self
 
     def __len__(self) -> int:
