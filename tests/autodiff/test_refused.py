@@ -118,6 +118,7 @@ def test_kernels_that_are_not_to_be_differentiated(monkeypatch):
         recorded(plain)
     recorded(backward_too)
 
+
 def test_tapes_pass_kernels_without_gradients_by_in_the_dialect_of_warp_lang(monkeypatch):
     monkeypatch.setattr(wp.config, "dialect", "warp-lang")
     x, y, z = (wp.ones(3, dtype=float, requires_grad=True) for _ in range(3))

@@ -671,8 +671,7 @@ class Volume(Structure):
         """Return the lowest voxel of each leaf.
 
         Args:
-            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i, or in
-                the dialect of warp-lang of int32.
+            out: array of vec3i, or of int32 with 3 columns, or longer; None makes one, by the dialect.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
@@ -694,8 +693,7 @@ class Volume(Structure):
         """Return the voxels that `get_voxel_count` counts, in the order of `wp.volume_lookup_index`.
 
         Args:
-            out: array for the result, or longer, of vec3i or of int32 with 3 columns; None makes one of vec3i, or in
-                the dialect of warp-lang of int32.
+            out: array of vec3i, or of int32 with 3 columns, or longer; None makes one, by the dialect.
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
