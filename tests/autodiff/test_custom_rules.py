@@ -309,6 +309,51 @@ def test_counter():
     assert counter.numpy()[0] == (values > 0.0).sum()
 
 
+@wp.func
+def note_slot(counter: I, slots: I, i: int):
+    slots[i] = wp.atomic_add(counter, 0, 1)
+
+
+@wp.func_replay(note_slot)
+def slots_are_noted(counter: I, slots: I, i: int):
+    pass
+
+
+def test_the_kernel_reads_what_a_replay_does_not_write():
+    """The slots as the launch left them, and the array before the call as it was before the launch."""
+
+    @wp.kernel
+    def k(counter: I, slots: I, x: F, y: F):
+        i = wp.tid()
+        note_slot(counter, slots, i)
+        y[slots[i]] = x[i] * x[i]
+
+    x, y, slots = numbers(1.0, 2.0, 3.0), numbers(0.0, 0.0, 0.0), wp.zeros(3, dtype=int)
+    given = wp.array([1.0, 10.0, 100.0], dtype=float)
+    with wp.Tape() as tape:
+        wp.launch(k, 3, inputs=[wp.zeros(1, dtype=int), slots, x, y])
+    tape.backward(grads={y: given})
+    np.testing.assert_array_equal(x.grad.numpy(), 2.0 * x.numpy() * given.numpy()[slots.numpy()])
+
+
+def test_reads_between_calls_are_refused():
+    @wp.kernel
+    def looping(counter: I, slots: I, x: F, y: F):
+        for j in range(x.shape[0]):
+            note_slot(counter, slots, j)
+            y[slots[j]] = x[j]
+
+    @wp.kernel
+    def twice(counter: I, slots: I, x: F, y: F):
+        note_slot(counter, slots, 0)
+        y[slots[0]] = x[0]
+        note_slot(counter, slots, 1)
+
+    for k in (looping, twice):
+        with pytest.raises(wp.CompileError, match="reads here what `note_slot` wrote, which its replay does not write"):
+            gradient(k, wp.zeros(1, dtype=int), wp.zeros(3, dtype=int), numbers(1.0, 2.0, 3.0), numbers(0.0, 0.0, 0.0))
+
+
 @wp.kernel
 def compact_heights(id: wp.uint64, counter: I, slots: I, faces: I, x: wp.array(dtype=wp.vec3), y: F):
     i = wp.tid()

@@ -16,6 +16,7 @@ from ...ir.nodes import Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32
 from ..rules.custom_rules import forward_custom, read_final
+from ..rules.replay_reads import ReplayReads
 from .reverse_pass import Reverse
 from .value_stack import CELLS, push
 
@@ -34,6 +35,7 @@ class PrimalPass(Rewriter):
             self._visitors[code] = lambda op: None
         self._visitors["store"] = self._visitors["atomic"] = self._write
         self._visitors["custom"] = partial(forward_custom, self)
+        self._replay_reads = ReplayReads(reverse.function, reverse.scopes.shared)
         self.replaying: Operation | None = None  # the `custom` whose replay is being made
         self.unknown: dict[Value, Operation] = {}  # what atomics found, which they do not find again
 
@@ -63,10 +65,13 @@ class PrimalPass(Rewriter):
             self.unknown[found] = op
 
     def visit_load(self, op: Operation) -> None:
-        """A load; that of a replay reads what the launch left."""
+        """A load; that of a replay, or behind one, reads what the launch left."""
         self._copy(op)
-        if self.replaying is not None and not is_local(op.args[0]):
-            read_final(self.reverse, self.replaying, op, op.args[0], self.values[op.result])
+        if is_local(op.args[0]):
+            return
+        given = self._replay_reads.before(op, op.args[0]) if self.replaying is None else [self.replaying]
+        for custom in given:
+            read_final(self.reverse, custom, op, op.args[0], self.values[op.result])
 
     # -- regions ----------------------------------------------------------------------------------------------------
 
