@@ -121,3 +121,65 @@ def test_text_computes_what_the_compiler_makes_of_it(name, compiled):
         np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
     else:
         np.testing.assert_array_equal(out.numpy(), expected)
+
+
+def gradients(kernel, n, inputs, out, given):
+    with wp.Tape() as tape:
+        wp.launch(kernel, n, inputs=[*inputs, out])
+    tape.backward(grads={out: wp.array(given, dtype=float)})
+    return [a.grad.numpy() for a in inputs if a.requires_grad]
+
+
+@wp.func_native(
+    "out[i] = a * x[i] + y[i];",
+    "adj_a += x[i] * adj_out[i];  adj_x[i] += a * adj_out[i];\nfloat given = adj_out[i]; adj_y[i] += given;",
+)
+def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array(dtype=float), i: int): ...
+
+
+@wp.func_native("return x * x;", adj_snippet="if (x > 1.0f) adj_x += 10 * x * adj_ret;")
+def clipped(x: float) -> float: ...
+
+
+def test_gradients_in_text():
+    """The first is that of the function, by hand; the second is not, and shows that it is taken."""
+
+    @wp.kernel
+    def k(a: wp.array[float], x: wp.array[float], y: wp.array[float], out: wp.array[float]):
+        i = wp.tid()
+        saxpy(a[0], x, y, out, i)
+
+    @wp.kernel
+    def squares(x: wp.array[float], out: wp.array[float]):
+        i = wp.tid()
+        out[i] = 2.0 * clipped(x[i])
+
+    given = np.array([1.0, 10.0, 100.0], np.float32)
+    a, x, y = (wp.array(v, dtype=float, requires_grad=True) for v in ([2.0], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
+    out = wp.zeros(3, dtype=float, requires_grad=True)
+    of_a, of_x, of_y = gradients(k, 3, [a, x, y], out, given)
+    assert of_a.tolist() == [321.0] and of_x.tolist() == (2.0 * given).tolist() and of_y.tolist() == given.tolist()
+    assert out.list() == [6.0, 9.0, 12.0]
+    x.grad.zero_()
+    (of_x,) = gradients(squares, 3, [x], wp.zeros(3, dtype=float, requires_grad=True), given)
+    assert of_x.tolist() == [0.0, 2 * 20.0 * 10.0, 2 * 30.0 * 100.0]
+
+
+@pytest.mark.parametrize(
+    "count", ["atomicAdd(counter, 1)", "atomicAdd(&counter[0], 1)", "wp::atomic_add(counter, 0, 1)"]
+)
+def test_replays_in_text(count):
+    @wp.func_native(f"int next = {count}; slots[i] = next;", replay_snippet="")
+    def note(counter: wp.array(dtype=int), slots: wp.array(dtype=int), i: int): ...
+
+    @wp.kernel
+    def k(x: wp.array[float], counter: wp.array[int], slots: wp.array[int], out: wp.array[float]):
+        i = wp.tid()
+        note(counter, slots, i)
+        out[slots[i]] = x[i] * x[i]
+
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    slots, given = wp.zeros(3, dtype=int), np.array([1.0, 10.0, 100.0], np.float32)
+    inputs = [x, wp.zeros(1, dtype=int), slots]
+    (found,) = gradients(k, 3, inputs, wp.zeros(3, dtype=float, requires_grad=True), given)
+    np.testing.assert_array_equal(found, 2.0 * x.numpy() * given[slots.numpy()])

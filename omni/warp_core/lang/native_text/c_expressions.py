@@ -44,6 +44,11 @@ _BITS = {
 }
 
 
+_ATOMICS = {
+    f"atomic{name}": f"atomic_{name.lower()}" for name in ("Add", "Sub", "Min", "Max", "Exch", "And", "Or", "Xor")
+}
+
+
 class Expression(NamedTuple):
     """Python text, and its type where that is known."""
 
@@ -194,7 +199,7 @@ class Reader:
         if token.text == "INFINITY":
             return Expression("wp.inf", F32)
         if self.accept("("):
-            return self.call(token.text)
+            return self.atomic(_ATOMICS[token.text]) if token.text in _ATOMICS else self.call(token.text)
         raise NotTranslated(f"`{token.text}`")
 
     def cast(self, how: str) -> Expression:
@@ -224,6 +229,21 @@ class Reader:
             return None
         self.at += 3
         return Expression(f"wp.uint64({self.names[texts[0]].text}.ptr)", U64)
+
+    def atomic(self, function: str) -> Expression:
+        """An atomic operation of CUDA on the first element of an array, `a`, or on another one, `&a[i]`."""
+        is_element = self.accept("&")
+        place, index = self.take(), "0"
+        if place not in self.names:
+            raise NotTranslated(f"an atomic operation on `{place}`")
+        if is_element:
+            self.expect("[")
+            index = self.expression().text
+            self.expect("]")
+        self.expect(",")
+        value = self.expression().text
+        self.expect(")")
+        return Expression(f"wp.{function}({self.names[place].text}, {index}, {value})", None)
 
     def call(self, name: str) -> Expression:
         """The call of a function, its opening bracket taken."""

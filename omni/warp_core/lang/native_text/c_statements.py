@@ -13,18 +13,24 @@ _ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=
 _KINDS_OF_WORDS = ("if", "while", "for", "return", "break", "continue")
 
 
-def translate(text: str, params: Sequence[tuple[str, Type]], result: Type | None) -> list[str]:
+def translate(
+    text: str, params: Sequence[tuple[str, Type]], result: Type | None, has_adjoints: bool = False
+) -> list[str]:
     """Return the lines of a body in Python.
 
     Args:
         text: C++ text as the preprocessor leaves it.
         params: name and type of each parameter.
         result: the type of the result, None if nothing is returned or the type is not known.
+        has_adjoints: whether the text is that of a gradient, where `adj_x` is the adjoint of the parameter `x`.
 
     Raises:
         NotTranslated: the text has something besides numbers, branches and loops.
     """
     names = {name: Expression(name, t if isinstance(t, Scalar) else None) for name, t in params}
+    if has_adjoints:
+        adjoints = {f"adj_{name}": Expression(f"wp.adjoint[{name}]", x.type) for name, x in names.items()}
+        names = {**adjoints, **names}  # `adj_ret` is a parameter itself
     arrays = {name for name, t in params if isinstance(t, Array)}
     body = _Body(Reader(tokens(text), names, arrays), result if isinstance(result, Scalar) else None)
     while body.reader.tokens[body.reader.at].kind != "end":
