@@ -159,7 +159,10 @@ def voxels_of(grid: GridTree) -> np.ndarray:
     """Return the voxels that a grid counts, int32 (n, 3): active ones if only they have indices, else all in leaves."""
     places = places_in_node(np.arange(LEAF_SIDE**3), LEAF_SIDE, 1)
     if not grid.value_type.counts_active:
-        return (grid.leaf.origins[:, None] + places).reshape(-1, 3)
+        voxels = np.empty((len(grid.leaf.origins), *places.shape), places.dtype)
+        for axis in range(3):  # a loop over 512 voxels is faster in NumPy than one over 3 components
+            np.add(grid.leaf.origins[:, axis, None], places[:, axis], out=voxels[..., axis])
+        return voxels.reshape(-1, 3)
     leaf, place = np.nonzero(unpack_mask(grid.leaf.reached["value_mask"]))
     voxels = np.take(grid.leaf.origins, leaf, axis=0)
     voxels += np.take(places, place, axis=0)
