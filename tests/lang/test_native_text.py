@@ -52,6 +52,9 @@ TEXTS = {
         "i",
         "{ int t = a; a = t + 1; }\n{ int t = 2 * a; if (t > 3) { a -= t; } else a += t; }\nreturn a;",
     ),
+    "rest": (wp.float32, "ff", "return fmodf(a, b + 200.0f);"),
+    "nearest": (wp.float32, "f", "return roundf(a) + 2.0f * rintf(a);"),
+    "is a number": (wp.bool, "f", "return !std::isnan(sqrtf(a)) && std::isfinite(1.0f / a) || std::isinf(a);"),
     "least": (wp.float32, "ff", "return fminf(a, b) + fmaxf(fabsf(a), 1.f) * .5e1f;"),
 }
 FUSED = ("in double", "to float", "least")

@@ -33,9 +33,11 @@ _LEVELS: tuple[tuple[str, ...], ...] = (  # of operators, the loosest first
     *(("<<", ">>"), ("+", "-"), ("*", "/", "%")),
 )
 _FLOAT_FUNCTIONS = (
-    "sqrt sin cos tan asin acos atan atan2 exp log log2 log10 pow floor ceil trunc fabs fmin fmax sinh cosh tanh cbrt"
+    "sqrt sin cos tan asin acos atan atan2 exp log log2 log10 pow floor ceil trunc fabs fmin fmax sinh cosh tanh cbrt "
+    "fmod round rint erf erfc"
 )
-_SPELLED = {"fabs": "abs", "fmin": "min", "fmax": "max"}
+_SPELLED = {"fabs": "abs", "fmin": "min", "fmax": "max", "fmod": "mod"}
+_QUESTIONS = ("isnan", "isinf", "isfinite")
 _BITS = {
     "popcount": ("bit_count", U32),
     "popcountll": ("bit_count", U64),
@@ -337,6 +339,8 @@ def called(name: str, arguments: list[Expression]) -> Expression:
     if single or plain in _FLOAT_FUNCTIONS.split():
         width = F32 if single or all(a.type is F32 for a in arguments) else F64
         return _call(_SPELLED.get(single or plain, single or plain), arguments, width)
+    if plain in _QUESTIONS and len(arguments) == 1:
+        return Expression(f"wp.{plain}({arguments[0].text})", BOOL)
     if plain == "nextafterf" and len(arguments) == 2:
         return Expression(f"_next_after({', '.join(converted(a, F32).text for a in arguments)})", F32)
     if plain in ("min", "max") and len(arguments) == 2:
