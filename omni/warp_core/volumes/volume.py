@@ -671,7 +671,7 @@ class Volume(Structure):
         """Return the lowest voxel of each leaf.
 
         Args:
-            out: array of vec3i, or of int32 with 3 columns, or longer; None makes one, by the dialect.
+            out: array of vec3i, or of int32 with 3 columns; None makes one (int32 in the dialect of warp-lang).
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
@@ -693,7 +693,7 @@ class Volume(Structure):
         """Return the voxels that `get_voxel_count` counts, in the order of `wp.volume_lookup_index`.
 
         Args:
-            out: array of vec3i, or of int32 with 3 columns, or longer; None makes one, by the dialect.
+            out: array of vec3i, or of int32 with 3 columns; None makes one (int32 in the dialect of warp-lang).
 
         Raises:
             TypeError, ValueError: If `out` does not fit.
