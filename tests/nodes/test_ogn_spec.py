@@ -145,6 +145,7 @@ def test_files(tmp_path):
 
 def test_our_nodes_are_all_right():
     found = node_registry.standard()
+    assert all(each.is_compound or callable(each.cls.compute) for each in found)
     spec = found.find("omni.warp_core.Kernel").spec
     assert spec.is_execution and spec.attributes["inputs:codeStr"].type == parse("string")
     old = found.find("omni.warp.WarpKernel")
@@ -169,8 +170,10 @@ def test_node_folders_with_mistakes(tmp_path, python, words):
     (tmp_path / "OgnThing.ogn").write_text(json.dumps({"Thing": {"description": "x", "language": "Python"}}))
     if python is not None:
         (tmp_path / "OgnThing.py").write_text(python)
+    found = Registry()
+    found.add_folder(tmp_path)
     with pytest.raises(OgnError) as error:
-        Registry().add_folder(tmp_path)
+        found.find("omni.warp_core.Thing").hook("compute")
     assert words in str(error.value)
 
 

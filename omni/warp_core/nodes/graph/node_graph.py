@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,11 +96,21 @@ class NodeType:
         is_first: bool = False,
         is_compound: bool = False,
     ):
-        self.spec, self.cls = spec, cls
+        self._describe(spec)
+        self.cls = cls
         self.reads_stage, self.uses_time = reads_stage, uses_time
         self.is_first, self.is_compound = is_first, is_compound
+
+    def _describe(self, spec: NodeSpec) -> None:
+        self.spec = spec
         self.is_execution, self.is_event = spec.is_execution, spec.is_event
         self.on_request = "compute-on-request" in spec.scheduling
+
+    def with_spec(self, spec: NodeSpec) -> NodeType:
+        """Return a type of the same class with another description."""
+        variant = copy(self)
+        variant._describe(spec)
+        return variant
 
     def hook(self, name: str) -> Callable | None:
         """A method of the node class, None when it has none."""

@@ -10,12 +10,13 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from ...lang.errors import nearest
 from ..graph.node_graph import NodeType
-from ..ogn.ogn_spec import OgnError, read
+from ..ogn.ogn_spec import NodeSpec, OgnError, read
 from . import builtin_nodes
 
 EXTENSION = "omni.warp_core"
@@ -67,9 +68,7 @@ class Registry:
         attributes = {
             key: replace(spec, default=defaults.get(key, spec.default)) for key, spec in base.spec.attributes.items()
         }
-        self._types[name] = NodeType(
-            replace(base.spec, version=version, attributes=attributes), base.cls, base.reads_stage, base.uses_time
-        )
+        self._types[name] = base.with_spec(replace(base.spec, version=version, attributes=attributes))
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """The known names most like `name`; first those that differ only in front, as in another extension."""
@@ -79,17 +78,42 @@ class Registry:
         return tuple(dict.fromkeys([*same, *nearest(name, known)]))[:_SUGGESTED]
 
     def add_folder(self, folder: Path) -> None:
-        """Register every node in `folder`. Raises OgnError for the first that cannot be used.
+        """Register every node in `folder`. Raises OgnError for the first description that cannot be used.
 
         Folders below it are left out: in the packaged extension they hold other names of the same nodes, for Kit.
         """
         for path in sorted(folder.glob("*.ogn")):
-            spec = read(path, EXTENSION)
-            cls = load_class(path)
-            flags = {name: getattr(cls, name, False) for name in ("reads_stage", "uses_time")}
-            self.add(NodeType(spec, cls, **flags))
+            self.add(FolderType(read(path, EXTENSION), path))
 
 
+class FolderType(NodeType):
+    """A node type of a folder. The first use of the class loads it: a scene has few types, and an editor runs none.
+
+    Raises OgnError at that use if the class cannot be loaded.
+    """
+
+    def __init__(self, spec: NodeSpec, path: Path):
+        self._describe(spec)
+        self._path = path
+        self.is_first = self.is_compound = False
+
+    @cached_property
+    def cls(self) -> Any:
+        """The class that computes."""
+        return load_class(self._path)
+
+    @cached_property
+    def reads_stage(self) -> bool:  # type: ignore[override]
+        """True if a node depends on the stage."""
+        return getattr(self.cls, "reads_stage", False)
+
+    @cached_property
+    def uses_time(self) -> bool:  # type: ignore[override]
+        """True if a node depends on the frame."""
+        return getattr(self.cls, "uses_time", False)
+
+
+@cache
 def load_class(path: Path) -> Any:
     """The class that goes with the `.ogn` file at `path`. Raises OgnError when it is not there or has no `compute`."""
     source = path.with_suffix(".py")
