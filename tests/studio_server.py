@@ -1,17 +1,22 @@
-"""A real server of the studio as a process of its own, and a client in Python. Tests of the studio use both."""
+"""A real server of the studio as a process of its own, and a client in Python. Tests of the studio use both.
+
+To import the package, USD and NumPy takes a server more time than most tests of it do. So servers are forks of one
+process that has imported them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
 import re
 import struct
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -20,53 +25,84 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from omni.warp_core import cli, config
 from omni.warp_core.studio.records import unpack
 
 PATIENCE = 60.0  # seconds until a condition that never comes true fails a test
 
-_COMMAND = [str(Path(sys.executable).with_name("omni-warp")), "studio"]
+_FORKS = multiprocessing.get_context("forkserver")
+_IMPORTED = (
+    *("omni.warp_core.studio.command", "tests.studio_server", "uvicorn.lifespan.on"),
+    *("uvicorn.protocols.http.h11_impl", "uvicorn.protocols.websockets.websockets_sansio_impl"),
+)
+_FORKS.set_forkserver_preload(list(_IMPORTED))
+_COMMAND = str(Path(sys.executable).with_name("omni-warp"))
+
+
+def _serve(arguments: list[str], settings: str, folder: str, output: Connection, is_fresh: bool) -> None:
+    """Become the server: in this process, or as `is_fresh` in one that starts like the command of a user."""
+    os.chdir(folder)
+    for number in (1, 2):
+        os.dup2(output.fileno(), number)
+    os.environ["OMNI_WARP_SETTINGS_DIR"] = config.settings_dir = settings
+    if is_fresh:
+        os.execv(_COMMAND, [_COMMAND, *arguments])
+    sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))  # noqa: SIM115
+    sys.argv = [_COMMAND, *arguments]
+    sys.exit(cli.main())
 
 
 class Studio:
     """A running server: its process, address and token."""
 
-    def __init__(self, scene: Path | None, settings: Path, folder: Path | None = None, options: tuple[str, ...] = ()):
-        environment = {**os.environ, "OMNI_WARP_SETTINGS_DIR": str(settings)}
-        self.process = subprocess.Popen(
-            [*_COMMAND, *([str(scene)] if scene else []), "--no-browser", *options],
-            cwd=folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=environment,
-        )  # fmt: skip
-        assert self.process.stdout is not None and self.process.stderr is not None
-        line = self.process.stdout.readline()
+    def __init__(
+        self,
+        scene: Path | None,
+        settings: Path,
+        folder: Path | None = None,
+        options: tuple[str, ...] = (),
+        is_fresh: bool = False,
+    ):
+        arguments = ["studio", *([str(scene)] if scene else []), "--no-browser", *options]
+        reader, writer = multiprocessing.Pipe(duplex=False)
+        with reader, writer:
+            folder = folder or Path.cwd()
+            self.process = _FORKS.Process(
+                target=_serve, args=(arguments, str(settings), str(folder), writer, is_fresh), daemon=True
+            )
+            self.process.start()
+            self._output = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
+        line = self._output.readline()
         found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=(\S+)", line)
-        assert found, line + self.process.stderr.read()
+        assert found, line + self._output.read()
         self.address, self.port, self.token = found[1], int(found[2]), found[3]
         self.url = f"{self.address}#token={self.token}"
 
     def kill(self) -> None:
         """Kill the server as the system does when memory runs out."""
         self.process.kill()
-        self.process.wait()
+        self.process.join()
 
     def close(self) -> None:
         """End the server as Ctrl-C does."""
         self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
+        self.process.join(20)
+        if self.process.exitcode is None:
             self.kill()
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
+        self.process.close()
+        self._output.close()
 
 
 @contextlib.contextmanager
 def running(
-    scene: Path | None, settings: Path, folder: Path | None = None, options: tuple[str, ...] = ()
+    scene: Path | None,
+    settings: Path,
+    folder: Path | None = None,
+    options: tuple[str, ...] = (),
+    is_fresh: bool = False,
 ) -> Iterator[Studio]:
     """Run a server for a scene, or for a new one in a folder, with more options of the command."""
-    studio = Studio(scene, settings, folder, options)
+    studio = Studio(scene, settings, folder, options, is_fresh)
     try:
         yield studio
     finally:

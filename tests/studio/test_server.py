@@ -530,7 +530,7 @@ def test_modules_beside_the_scene_are_not_imported(tmp_path):
     for name in ("struct", "json", "socket", "numpy", "pxr", "omni"):
         (folder / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
     scene = write_scene(folder / "scene.usda")
-    with running(scene, tmp_path / "settings", folder) as studio:
+    with running(scene, tmp_path / "settings", folder, is_fresh=True) as studio:
         client = Client(studio)
         client.trust()
         client.wait(lambda: VERTICES in client.arrays)
