@@ -8,6 +8,7 @@ plays the frames and prints what was written.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib
 import importlib.util
@@ -26,6 +27,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+LARGE = 1000  # numbers of an array
 
 # -- modules of Kit ---------------------------------------------------------------------------------------------------
 
@@ -731,7 +734,7 @@ def main(root, scene, options):
         player.stock.take_session(frame)
     errors = {path: node.errors for path, node in player.nodes.items() if node.errors}
     written = {
-        f"{prim}.{name}": {f: v if isinstance(v, str) else v.tolist() for f, v in frames.items()}
+        f"{prim}.{name}": {f: v if isinstance(v, str) else _plain(v) for f, v in frames.items()}
         for (prim, name), frames in player.stock.written.items()
     }
     menus = sum(map(len, MENUS.values()))
@@ -747,6 +750,13 @@ def main(root, scene, options):
     result |= {"textures": TEXTURES} | started
     result |= {"windows": len(WINDOWS), "menus_left": sum(map(len, MENUS.values())), "home": omni.warp_core.__file__}
     print(json.dumps(result))
+
+
+def _plain(array):
+    """An array as JSON can hold it: a large one as text of its bytes, as lists of numbers take seconds."""
+    if array.size < LARGE or array.dtype.kind not in "biuf":
+        return array.tolist()
+    return {"dtype": array.dtype.str, "shape": array.shape, "bytes": base64.b64encode(array).decode()}
 
 
 if __name__ == "__main__":

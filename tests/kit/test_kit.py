@@ -1,5 +1,6 @@
 """The packaged extension in a simulated Kit: it starts, asks, plays scenes with the numbers of the host, and ends."""
 
+import base64
 import hashlib
 import json
 import os
@@ -76,6 +77,13 @@ def small(tmp_path):
     return path
 
 
+def _array(found):
+    """A large array, or what else an object of the printed JSON is."""
+    if found.keys() != {"dtype", "shape", "bytes"}:
+        return found
+    return np.frombuffer(base64.b64decode(found["bytes"]), found["dtype"]).reshape(found["shape"])
+
+
 @pytest.fixture
 def kit(packaged, tmp_path):
     """kit(scene, **options) -> what the simulated Kit printed."""
@@ -85,7 +93,7 @@ def kit(packaged, tmp_path):
         command = [sys.executable, str(KIT), str(packaged), str(scene), json.dumps({"frames": [2, 3]} | options)]
         done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=300)
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+        return json.loads(done.stdout.splitlines()[-1], object_hook=_array)
 
     return run
 
