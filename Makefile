@@ -160,11 +160,12 @@ gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks o
 # Random programs whose derivatives the suite judges in small numbers, and more ways to compile than the suite takes.
 FUZZED := tests/autodiff/test_tangent.py tests/autodiff/test_compiled_adjoints.py tests/autograd/test_hvp.py \
 	tests/tape/test_deterministic.py tests/lang/blocks/test_random_blocks.py tests/lang/test_random_python.py \
-	tests/tape/test_random_tapes.py tests/nodes/test_random_scenes.py
+	tests/tape/test_random_tapes.py tests/nodes/test_random_scenes.py tests/nodes/test_fuzz.py
 fuzz: build  ## compile mutated kernels of the tests for ten minutes, judge derivatives of a thousand programs, start 32 processes on an empty cache, compile every kernel of the tests for GPUs in all ways, and read a million mutated volume files; failures go to build/fuzz
 	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
 	OMNI_WARP_PROGRAMS=0:1060 $(BIN)/python -m pytest -n 2 tests/autodiff/test_random_gradients.py
 	OMNI_WARP_PROGRAMS=0:300 OMNI_WARP_TAPES=0:300 OMNI_WARP_RANDOM=0:300 OMNI_WARP_SCENES=0:300 $(BIN)/python -m pytest -n 2 $(FUZZED)
+	OMNI_WARP_RANDOM_PROGRAMS=600 $(BIN)/python -m pytest -n 2 tests/ir/test_random.py $(addprefix tests/codegen/test_,random.py failure_runs.py nvptx_semantics.py)
 	OMNI_WARP_COLD_PROCESSES=32 $(BIN)/python -m pytest -n 0 tests/launches/test_cold_processes.py
 	OMNI_WARP_PTX=all $(BIN)/python -m pytest -n 2 tests/codegen/test_nvptx_corpus.py tests/codegen/test_nvptx_blocks.py
 	$(BIN)/python -m tests.volumes.file_fuzz $(if $(SEED),--seed $(SEED))

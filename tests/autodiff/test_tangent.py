@@ -30,7 +30,7 @@ from tests.autodiff import reference_gradients, test_gradient_table, test_shadow
 from tests.autodiff.corpus import random_programs
 from tests.autodiff.reference_gradients import LARGE, STEP, THREADS, Arrays
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:30").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:15").split(":"))
 CHUNK = 10
 
 

@@ -24,7 +24,7 @@ from omni.warp_core.passes.pipeline import run
 from tests.autodiff import reference_gradients
 from tests.autodiff.corpus import random_programs
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:20").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:10").split(":"))
 CHUNK = 10
 D = wp.array(dtype=wp.float64)
 

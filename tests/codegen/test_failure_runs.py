@@ -18,7 +18,7 @@ from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.codegen.machine import Machine, targets
 from tests.ir.generate import Options, copy_inputs, generate, make_inputs, same
 
-_COUNT = int(os.environ.get("OMNI_WARP_RANDOM_PROGRAMS", "60"))
+_COUNT = int(os.environ.get("OMNI_WARP_RANDOM_PROGRAMS", "30"))
 _THREADS = 23
 _NAN = float("nan")
 _INF = float("inf")

@@ -25,7 +25,7 @@ from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.codegen.gpu import Gpu
 from tests.ir.generate import Options, copy_inputs, generate, make_inputs, same
 
-_COUNT = int(os.environ.get("OMNI_WARP_RANDOM_PROGRAMS", "60"))
+_COUNT = int(os.environ.get("OMNI_WARP_RANDOM_PROGRAMS", "30"))
 _THREADS = 23
 
 

@@ -537,7 +537,7 @@ def test_derivatives_of_distances_by_two_kernels():
 def test_meshes_leave_no_descriptors_behind():
     mesh = mesh_of(*one())
     before = len(_descriptors(mesh.device)._all)
-    for _ in range(600):
+    for _ in range(300):
         mesh_of(*one())
     gc.collect()
     assert len(_descriptors(mesh.device)._all) <= before + 256

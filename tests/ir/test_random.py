@@ -1,7 +1,11 @@
-"""Random programs: the text form is exact, and no pass changes what a program computes."""
+"""Random programs: the text form is exact, and no pass changes what a program computes.
+
+OMNI_WARP_RANDOM_PROGRAMS sets how many.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import re
 
@@ -18,6 +22,7 @@ from tests.ir.generate import NATIVE, Options, copy_inputs, generate, make_input
 
 THREADS = 6
 CHUNK = 12
+COUNT = int(os.environ.get("OMNI_WARP_RANDOM_PROGRAMS", "60"))
 EXACT = PassOptions(contract=False)
 
 
@@ -34,7 +39,7 @@ def assert_same_results(kernel: Function, other: Function, seed: int) -> None:
             assert same(a, b), f"seed {seed}: {param.name} {a} became {b}"
 
 
-@pytest.mark.parametrize("first", range(0, 120, CHUNK))
+@pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
 def test_programs_are_valid_and_their_text_is_exact(first):
     for seed in range(first, first + CHUNK):
         kernel = generate(seed)
@@ -46,7 +51,7 @@ def test_programs_are_valid_and_their_text_is_exact(first):
         assert printer.print_function(copy_function(kernel), locs=True) == text
 
 
-@pytest.mark.parametrize("first", range(0, 120, CHUNK))
+@pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
 def test_passes_keep_results(first):
     for seed in range(first, first + CHUNK):
         kernel = generate(seed)
@@ -57,7 +62,7 @@ def test_passes_keep_results(first):
         assert_same_results(kernel, optimised, seed)
 
 
-@pytest.mark.parametrize("first", range(0, 60, CHUNK))
+@pytest.mark.parametrize("first", range(0, COUNT // 2, CHUNK))
 def test_optimised_programs_do_not_change_further(first):
     for seed in range(first, first + CHUNK):
         optimised = run(generate(seed, NATIVE), EXACT)
@@ -73,7 +78,7 @@ def test_the_inline_limit_does_not_matter(limit):
         assert_same_results(kernel, run(kernel, PassOptions(contract=False, inline_limit=limit)), seed)
 
 
-@pytest.mark.parametrize("first", range(0, 60, CHUNK))
+@pytest.mark.parametrize("first", range(0, COUNT // 2, CHUNK))
 def test_debug_programs_compute_the_same_or_fail(first):
     ended = 0
     for seed in range(first, first + CHUNK):
@@ -100,7 +105,7 @@ def first_failure(kernel: Function, args: list) -> tuple | None:
     return None
 
 
-@pytest.mark.parametrize("first", range(0, 60, CHUNK))
+@pytest.mark.parametrize("first", range(0, COUNT // 2, CHUNK))
 def test_checks_that_wait_for_each_other_report_what_each_reports_alone(first, monkeypatch):
     failed = 0
     for seed in range(first, first + CHUNK):

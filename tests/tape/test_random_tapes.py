@@ -14,7 +14,7 @@ import pytest
 
 from tests.tape.random_tapes import SIZE, Program, verdict
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_TAPES", "0:40").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_TAPES", "0:20").split(":"))
 CHUNK = 10
 
 

@@ -16,7 +16,7 @@ from omni.warp_core.passes.barrier_fission import split
 
 from .random_blocks import Program
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:20").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:12").split(":"))
 
 
 def mem(values):
