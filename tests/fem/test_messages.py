@@ -140,8 +140,6 @@ def test_mistakes_are_told(call, text):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: fem.make_space_partition(SPACE.topology, environment_first=True), "no environments yet"),
-        (lambda: fem.Grid2D(res=(1, 1), env_count=2), "no environments yet"),
         (lambda: fem.interpolate(scaled, fields={"v": TEST}, at=CELLS, values={"factor": 1.0}), "no test fields"),
     ],
 )

@@ -283,7 +283,6 @@ def slope(s: fem.Sample, u: fem.Field):
         (lambda: fem.PicQuadrature(fem.Sides(GEO), AT), "expected cells, fem.Cells(geometry), got Grid2D_Sides"),
         (lambda: fem.PicQuadrature(CELLS, wp.zeros(1, dtype=wp.vec3)), "positions: expected an array of vec2f"),
         (lambda: fem.PicQuadrature(CELLS, AT, wp.zeros(2, dtype=float)), "measures: expected 1 numbers"),
-        (lambda: fem.PicQuadrature(CELLS, AT, env_indices=wp.zeros(1, dtype=int)), "no environments yet"),
         (lambda: fem.PicQuadrature(CELLS, (AT, AT, AT)), "cells: expected an array of int32, got vec2f"),
         (
             lambda: fem.PicQuadrature(CELLS, (wp.zeros(2, dtype=int), wp.zeros(3, dtype=wp.vec3))),

@@ -314,5 +314,5 @@ def test_what_is_not_there_is_refused():
     volume = wp.Volume.allocate_by_voxels(wp.array(VOXELS, dtype=wp.vec3i), voxel_size=1.0)
     with pytest.raises(TypeError, match=r"expected a wp\.Volume, got ndarray"):
         fem.Nanogrid(VOXELS)
-    with pytest.raises(NotImplementedError, match="environments"):
+    with pytest.raises(ValueError, match="expected both of cell_env and env_offsets"):
         fem.Nanogrid(volume, cell_env=wp.zeros(7, dtype=int))

@@ -17,6 +17,7 @@ from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.struct_operators import CALL
+from ..geometries.environments import environment_of
 from ..geometries.lookup import LOOKUPS
 from ..index_types import NULL_ELEMENT_INDEX, NULL_QP_INDEX
 from ..kernel_records import (
@@ -99,9 +100,9 @@ def cell_of(domain: Any, s: SAMPLE):
 
 
 @func
-def only_environment(domain: Any, s: SAMPLE):
-    """0: a geometry is one environment."""
-    return 0
+def environment_of_sample(domain: Any, s: SAMPLE):
+    """The environment of the cell of a sample."""
+    return environment_of(domain.geometry, s.cell)
 
 
 @func
@@ -225,7 +226,7 @@ _SUPPLIES = {
     "deformation_gradient": jacobian_of,
     "measure": measure_of,
     "cells": domain_itself,
-    "environment_index": only_environment,
+    "environment_index": environment_of_sample,
 }
 
 

@@ -146,7 +146,7 @@ class PicQuadrature(PointQuadrature):
             of a point in each, and which part of the particle it has. Meshes need `build_bvh=True` to find positions.
             The cell of a position beyond the geometry is the nearest one, and its coordinates lie outside of this.
         measures: The size of each particle; equal parts of the size of their cell if left out.
-        env_indices: None; environments are refused.
+        env_indices: The environment of each particle, int32, where the geometry has several and `positions` are such.
         requires_grad: Whether coordinates and weights have gradients. They have if `positions` or `measures` do.
         max_dist: How far particles may be from the cells of a `Nanogrid`, see `fem.lookup`. Those farther away are in
             no cell.
@@ -177,8 +177,6 @@ class PicQuadrature(PointQuadrature):
         use_domain_element_indices: bool = False,
         temporary_store: Any = None,
     ):
-        if env_indices is not None:
-            raise NotImplementedError("PicQuadrature: wp.fem has no environments yet; leave env_indices out")
         _check_domain("PicQuadrature", domain)
         if isinstance(positions, (tuple, list)):
             self.cell_indices, self.particle_coords, *fractions = _check_coords(domain, positions)
@@ -186,7 +184,7 @@ class PicQuadrature(PointQuadrature):
             if use_domain_element_indices:
                 cells = _cells_of(domain, cells)
         else:
-            cells, self.particle_coords = _located(domain, positions, max_dist, requires_grad)
+            cells, self.particle_coords = _located(domain, positions, env_indices, max_dist, requires_grad)
             self.cell_indices, fractions = cells, []
         self._by_elements = use_domain_element_indices
         self._fractions: array | None = fractions[0] if fractions else None
@@ -203,10 +201,15 @@ class PicQuadrature(PointQuadrature):
     @cached_property
     def cell_particle_offsets(self) -> array:
         """Where the points of each cell begin among sorted ones."""
-        if self._by_elements or self.domain.element_indices is None:
+        domain = self.domain
+        if domain.element_indices is None:
             return self.places[0]
-        counts = np.zeros(self.domain.geometry.cell_count() + 1, dtype=np.int32)
-        counts[self.domain.element_indices + 1] = self.counts
+        if self._by_elements:
+            counts = np.zeros(max(domain.geometry_partition.cell_count(), len(self.counts)) + 1, dtype=np.int32)
+            counts[1 : len(self.counts) + 1] = self.counts
+        else:
+            counts = np.zeros(domain.geometry.cell_count() + 1, dtype=np.int32)
+            counts[domain.element_indices + 1] = self.counts
         return array(np.cumsum(counts), dtype=int32, device=self.domain.geometry.device)
 
     @cached_property
@@ -286,26 +289,50 @@ def _check_coords(domain: GeometryDomain, given: Any) -> tuple[array, ...]:
 def locate(
     geometry: Any,
     positions: array1d(dtype=Any),
+    environments: array1d(dtype=int),
     max_dist: float,
     cells: array1d(dtype=int),
     coords: array1d(dtype=Any),
 ):
     """Find the cell of each position, and its coordinates there."""
-    i = tid()
-    cell, _inside = find_cell(geometry, positions[i], -1, max_dist, 0, 0)
+    i, environment = tid(), 0
+    if environments.shape[0] > 0:
+        environment = environments[i]
+    cell, _inside = find_cell(geometry, positions[i], -1, max_dist, 0, 0, environment)
     cells[i] = cell
     coords[i] = coords_in(geometry, max(cell, 0), positions[i])
 
 
-def _located(domain: GeometryDomain, positions: Any, max_dist: float, requires_grad: bool) -> tuple[array, array]:
+def _located(
+    domain: GeometryDomain, positions: Any, env_indices: Any, max_dist: float, requires_grad: bool
+) -> tuple[array, array]:
     """The cell of each position, and the coordinates there."""
     g = domain.geometry
     _check_type("PicQuadrature: positions", positions, vector_type(g.dimension, g.scalar))
     count, has_gradient = positions.size, requires_grad or positions.requires_grad
+    environments = _environments_of(g, env_indices, count)
     cells = empty(count, dtype=int32, device=g.device)
     coords = empty(count, dtype=vector_type(3, g.scalar), device=g.device, requires_grad=has_gradient)
-    launch(locate, count, [g.record(None), positions, max_dist], outputs=[cells, coords], device=g.device)
+    inputs = [g.record(None), positions, environments, max_dist]
+    launch(locate, count, inputs, outputs=[cells, coords], device=g.device)
     return cells, coords
+
+
+def _environments_of(g: Any, env_indices: Any, count: int) -> array:
+    """The environment of each particle; empty for one environment."""
+    if env_indices is None:
+        if g.environment_count() > 1:
+            raise ValueError(
+                f"PicQuadrature: {g.name} has {g.environment_count()} environments at one place; write env_indices=, "
+                "the environment of each particle"
+            )
+        return empty(0, dtype=int32, device=g.device)
+    _check_type("PicQuadrature: env_indices", env_indices, int32)
+    if env_indices.shape != (count,):
+        raise ValueError(
+            f"PicQuadrature: env_indices: expected {count} numbers, one for each particle, got {env_indices.shape}"
+        )
+    return env_indices
 
 
 @kernel

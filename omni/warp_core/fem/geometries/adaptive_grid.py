@@ -9,13 +9,15 @@ import numpy as np
 
 from ...arrays.array import array
 from ...lang.types import Scalar
-from ...lang.values.scalars import float32, int32
+from ...lang.values.scalars import float32, int32, uint8
 from ...lang.values.type_registry import wc_type
+from ...volumes.allocation import placement_of as volume_placement
 from ...volumes.volume import Volume
 from .adaptive_records import adaptive_record
 from .adaptive_sides import adaptive_sides
 from .cell_geometry import SideTable, Ways
-from .lattice_numbers import Lattice, Places, distinct
+from .environment_voxels import environment_arrays, offsets_of, pack_voxels
+from .lattice_numbers import Lattice, Places
 from .sparse_grid import SparseGrid
 
 __all__ = ["AdaptiveNanogrid"]
@@ -35,8 +37,9 @@ class AdaptiveNanogrid(SparseGrid):
         level_count: Number of levels.
         temporary_store: Without effect.
         scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
-        cell_env: None; environments are refused.
-        env_offsets: None; environments are refused.
+        cell_env: The environment of each cell, int32; see `from_environment_voxels`.
+        env_offsets: How far each environment is moved in the volume, in voxels: `wp.vec3i`. They are multiples of the
+            width of the largest cells.
 
     Attributes:
         cell_grid: The volume.
@@ -63,9 +66,71 @@ class AdaptiveNanogrid(SparseGrid):
         cell_env: array | None = None,
         env_offsets: array | None = None,
     ):
+        self.level_count = int(level_count)
         super().__init__(cell_grid, scalar_type, cell_env, env_offsets)
-        self.level_count, self._levels = int(level_count), _levels_of(cell_level, len(self._voxels), level_count)
+        self._levels = _levels_of(cell_level, len(self._voxels), level_count)
         self._check_cells()
+
+    @classmethod
+    def from_environment_voxels(
+        cls,
+        points: array,
+        cell_levels: array,
+        point_envs: array,
+        env_count: int,
+        level_count: int,
+        env_offsets: Any = None,
+        *,
+        point_mask: array | None = None,
+        voxel_size: Any = 1.0,
+        translation: Any = (0.0, 0.0, 0.0),
+        transform: Any = None,
+        temporary_store: Any = None,
+        scalar_type: type = float32,
+        device: Any = None,
+    ) -> AdaptiveNanogrid:
+        """Return an adaptive grid of several environments: independent simulations at one place.
+
+        Args:
+            points: The lower corners of cells, in voxels, or positions in the world: `wp.vec3i` or `wp.vec3`.
+            cell_levels: The level of each cell, `wp.uint8`.
+            point_envs: The environment of each cell, int32.
+            env_count: Number of environments.
+            level_count: Number of levels.
+            env_offsets: How far each environment is moved in the volume, in voxels: multiples of the width of the
+                largest cells. If left out, environments follow each other along x.
+            point_mask: An int32 for each cell; those of 0 are left out.
+            voxel_size: The distance of voxels, which are the smallest cells.
+            translation: The place of voxel (0, 0, 0).
+            transform: A matrix of 3x3 from voxels to the world, in place of `voxel_size`.
+            temporary_store: Without effect.
+            scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+            device: Where to put the volume. None is the current device.
+
+        Raises:
+            ValueError: A cell is of an environment that is not there, or an offset is no multiple of the width of the
+                largest cells.
+
+        >>> corners = wp.array([(0, 0, 0), (0, 0, 0)], dtype=wp.vec3i)
+        >>> levels, of = wp.array([1, 0], dtype=wp.uint8), wp.array([0, 1], dtype=int)
+        >>> geo = wp.fem.AdaptiveNanogrid.from_environment_voxels(corners, levels, of, 2, 2)
+        >>> geo.environment_count(), geo.vertex_count()
+        (2, 16)
+        """
+        name, step = "AdaptiveNanogrid.from_environment_voxels", 1 << max(level_count - 1, 0)
+        placement = volume_placement(voxel_size if transform is None else None, translation, transform)
+        offsets = offsets_of(name, env_offsets, env_count, step)
+        packed = pack_voxels(
+            name, points, point_envs, env_count, offsets, placement, point_mask, guard=2 * step, step=step
+        )
+        volume = packed.volume(placement, device)
+        levels = _levels_of(cell_levels, len(packed.is_kept), level_count)[packed.is_kept]
+        in_order = array(levels[packed.places_in(volume)], dtype=uint8, device=volume.device)
+        return cls(volume, in_order, level_count, None, scalar_type, *environment_arrays(packed, volume))
+
+    @property
+    def _offset_step(self) -> int:  # type: ignore[override]
+        return 1 << max(self.level_count - 1, 0)
 
     def _check_cells(self) -> None:
         """Raise ValueError if a cell is not where cells of its level can be, or is in another one."""
@@ -97,9 +162,10 @@ class AdaptiveNanogrid(SparseGrid):
     @cached_property
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """The vertices in voxels, and those of each cell in the order of the reference cell."""
-        points = self._corners[:, None] + self._sizes[:, None, None] * self.cell.vertices.astype(np.int64)
-        kept, which = distinct(points.reshape(-1, 3))
-        return kept, which.reshape(points.shape[:2]).astype(np.int32)
+        kept, which = self._distinct(
+            self._local_voxels[:, None] + self._sizes[:, None, None] * self.cell.vertices.astype(np.int64)
+        )
+        return kept, which.astype(np.int32)
 
     def vertex_count(self) -> int:
         """Number of vertices."""
@@ -117,7 +183,12 @@ class AdaptiveNanogrid(SparseGrid):
 
     @cached_property
     def _sides(self) -> tuple[SideTable, Ways, Ways]:
-        return adaptive_sides(self._corners, self._levels, self.cell)
+        found = adaptive_sides(self._corners, self._levels, self.cell)
+        if self.cell_environments is not None:
+            inner, others = self.cell_environments[found[0].cells], self.cell_environments[found[0].others]
+            if (~found[0].is_boundary & (inner != others)).any():
+                raise ValueError("AdaptiveNanogrid: env_offsets: cells of two environments touch in the volume")
+        return found
 
     @property
     def sides(self) -> SideTable:  # type: ignore[override]
@@ -137,8 +208,9 @@ class AdaptiveNanogrid(SparseGrid):
     @cached_property
     def _record(self) -> Any:
         sizes = array(self._sizes, dtype=int32, device=self.device)
-        upper = (self._corners + self._sizes[:, None]).max(axis=0)
-        return adaptive_record(self.scalar)(**self._placed(upper), sizes=sizes, levels=self.level_count)
+        upper = (self._local_voxels + self._sizes[:, None]).max(axis=0)
+        made = adaptive_record(self.scalar, self._environment_count > 1)
+        return made(**self._placed(upper), sizes=sizes, levels=self.level_count)
 
 
 def _levels_of(given: Any, count: int, level_count: int) -> np.ndarray:

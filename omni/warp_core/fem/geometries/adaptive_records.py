@@ -10,15 +10,14 @@ smallest cell to the largest. Start with `adaptive_record`.
 from functools import cache
 from typing import Any
 
-from ... import floor, volume_lookup_index
+from ... import floor
 from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
-from ..kernel_records import record
 from .lattice_lookup import clamped, coords_or_outside, in_cell, in_unit_cell, nearest_in_box, nearest_in_lattice
 from .lookup import passes
-from .sparse_grid import corner_of, edges, extent, placement_fields
+from .sparse_records import corner_of, edges, extent, sparse_record, voxel_number
 
 
 @func
@@ -58,11 +57,11 @@ def coords_in_cell(g: Any, cell: int, x: Any):
 
 
 @func
-def cell_of_voxel(g: Any, i: int, j: int, k: int):
+def cell_of_voxel(g: Any, i: int, j: int, k: int, environment: int):
     """The cell that a voxel is in, or -1."""
     found, level = -1, 0
     while found < 0 and level < g.levels:
-        found = volume_lookup_index(g.volume, (i >> level) << level, (j >> level) << level, (k >> level) << level)
+        found = voxel_number(g, (i >> level) << level, (j >> level) << level, (k >> level) << level, environment)
         if found >= 0 and g.sizes[found] < (1 << level):  # a cell at the same corner that ends before the voxel
             found = -1
         level += 1
@@ -70,18 +69,18 @@ def cell_of_voxel(g: Any, i: int, j: int, k: int):
 
 
 @func
-def find_cell_of_size(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+def find_cell_of_size(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any, environment: int):
     """The cell and the coordinates of a position, or those of the nearest cell within a distance."""
     at = g.inverse_frame * (x - g.origin)
     inside = clamped(at, g.lower, g.upper)
     i, j, k = int(floor(inside[0])), int(floor(inside[1])), int(floor(inside[2]))
     place, cell = at, -1
     if in_cell(at, i, j, k) == in_unit_cell(in_cell(at, i, j, k)):
-        cell = cell_of_voxel(g, i, j, k)
+        cell = cell_of_voxel(g, i, j, k, environment)
         if cell >= 0 and not passes(filter, cell, target):
             cell = -1
     if cell < 0:
-        cell, i, j, k = nearest_in_lattice(g, at, inside, max_dist, filter, target)
+        cell, i, j, k = nearest_in_lattice(g, at, inside, max_dist, filter, target, environment)
         place = at - in_cell(at, i, j, k) + in_unit_cell(in_cell(at, i, j, k))
     coords = coords_or_outside(cell, place)
     if cell >= 0:
@@ -103,9 +102,9 @@ _SUPPLIES = {
 
 
 @cache
-def adaptive_record(scalar: Scalar) -> Any:
+def adaptive_record(scalar: Scalar, has_several: bool) -> Any:
     """What kernels need of an adaptive sparse grid: the volume, the voxels at lower corners, how many voxels cells are
     wide, and where voxels are.
     """
     own = {"sizes": array(dtype=int32), "levels": int32}
-    return record("AdaptiveNanogrid", placement_fields(scalar) | own, _SUPPLIES)
+    return sparse_record("AdaptiveNanogrid", scalar, has_several, own, _SUPPLIES)

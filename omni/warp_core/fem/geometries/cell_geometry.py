@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays.array import array
 from ...lang.types import F32, F64, Scalar
+from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from .reference_cells import Element, ReferenceCell, reference_cell
 
@@ -70,12 +72,6 @@ class Geometry:
         """What records of the geometry depend on: objects that are others after a change."""
         return (self.tree,)
 
-    def _forget(self) -> None:
-        """Drop what was found out about the cells, before these become others."""
-        kept = [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]
-        for name in kept:
-            del self.__dict__[name]
-
     @property
     def cell(self) -> ReferenceCell:
         """The reference cell."""
@@ -96,8 +92,25 @@ class Geometry:
         return len(self.cell_vertices)
 
     def environment_count(self) -> int:
-        """Number of environments: 1."""
+        """Number of environments: independent simulations at one place."""
         return 1
+
+    @property
+    def cell_env(self) -> Any:
+        """The environment of each cell as an array of int32, where a program gave one; None otherwise."""
+        return None
+
+    @property
+    def cell_environments(self) -> np.ndarray | None:
+        """The environment of each cell, on the host; None if there is one environment."""
+        return None
+
+    @cached_property
+    def kernel_environments(self) -> tuple[Any, ...]:
+        """What records that list the environments of cells have of these: see `EnvironmentParts.of`."""
+        if self.cell_environments is None:
+            return ()
+        return self.environment_count(), array(self.cell_environments, dtype=int32, device=self.device)
 
     def vertex_count(self) -> int:
         """Number of vertices."""
@@ -184,6 +197,13 @@ class Geometry:
         in cells with None.
         """
         raise NotImplementedError
+
+
+def forget(owner: Any) -> None:
+    """Drop what a geometry or a part of one found out about its cells, before these become others."""
+    kept = [name for name in vars(owner) if isinstance(getattr(type(owner), name, None), cached_property)]
+    for name in kept:
+        del owner.__dict__[name]
 
 
 class RecordCache:

@@ -16,6 +16,7 @@ from ...lang.types import Scalar
 from ...lang.values.scalars import float32
 from ..kernel_records import record, scalar_class, vector_type
 from .cell_geometry import Geometry, scalar_of
+from .environments import EnvironmentParts, check_count, environment_of
 from .lattice_lookup import grid_lookups
 from .reference_cells import Element
 
@@ -26,7 +27,7 @@ __all__ = ["Grid2D", "Grid3D"]
 def position_2d(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a grid in the plane."""
     line = cell // g.columns
-    x = type(coords[0])(line) + coords[0]
+    x = type(coords[0])(line - environment_of(g, cell) * g.rows) + coords[0]
     y = type(coords[0])(cell - line * g.columns) + coords[1]
     return g.origin + type(g.origin)(x * g.size[0], y * g.size[1])
 
@@ -35,9 +36,9 @@ def position_2d(g: Any, cell: int, place: Any, coords: Any):
 def position_3d(g: Any, cell: int, place: Any, coords: Any):
     """The position in a cell of a grid in space."""
     line = cell // g.columns
-    layer = line // g.rows
-    x = type(coords[0])(layer) + coords[0]
-    y = type(coords[0])(line - layer * g.rows) + coords[1]
+    stacked = line // g.rows
+    x = type(coords[0])(stacked - environment_of(g, cell) * g.layers) + coords[0]
+    y = type(coords[0])(line - stacked * g.rows) + coords[1]
     z = type(coords[0])(cell - line * g.columns) + coords[2]
     return g.origin + type(g.origin)(x * g.size[0], y * g.size[1], z * g.size[2])
 
@@ -67,16 +68,26 @@ def inverse_jacobian(g: Any, cell: int, place: Any):
     return diag(cw_div(type(g.size)(type(g.size[0])(1.0)), g.size))
 
 
+@func
+def environment_of_cell(g: Any, cell: int):
+    """The environment of a cell: all cells of one come before those of the next."""
+    return cell // (g.layers * g.rows * g.columns)
+
+
 @cache
-def grid_record(dimension: int, scalar: Scalar) -> Any:
-    """What kernels need of a grid: its origin, the size of cells, and how many there are in a row."""
+def grid_record(dimension: int, scalar: Scalar, has_several: bool) -> Any:
+    """What kernels need of a grid: its origin, the size of cells, how many there are in a row, and how many grids are
+    at its place.
+    """
+    environments = EnvironmentParts.counted(environment_of_cell, {}) if has_several else EnvironmentParts.of(False)
     vector = vector_type(dimension, scalar)
     positions = {2: position_2d, 3: position_3d}[dimension]
     supplies = {"position_at": positions, "jacobian_at": jacobian, "inverse_at": inverse_jacobian}
     return record(
-        f"Grid{dimension}D",
-        {"origin": vector, "size": vector, "layers": int, "rows": int, "columns": int},
-        supplies | grid_lookups(dimension),
+        f"Grid{dimension}D{environments.suffix}",
+        {"origin": vector, "size": vector, "layers": int, "rows": int, "columns": int} | environments.fields,
+        supplies | grid_lookups(dimension) | environments.supplies,
+        environments.refuses,
     )
 
 
@@ -90,8 +101,8 @@ class _Grid(Geometry):
         self.counts = tuple(int(r) for r in res)
         if len(self.counts) != n or min(self.counts) < 1:
             raise ValueError(f"{name}: res={list(self.counts)}: expected {n} numbers of cells, each 1 or more")
-        if env_count != 1:
-            raise NotImplementedError(f"{name}: wp.fem has no environments yet; make one grid for each, env_count=1")
+        check_count(name, env_count)
+        self._environment_count = int(env_count)
         self.scalar, self.device = scalar_of(scalar_type), get_device(None)
         self.scalar_type = scalar_class(self.scalar)
         self.bounds_lo = vector_type(n, self.scalar)(*([0.0] * n if lo is None else lo))
@@ -119,31 +130,46 @@ class _Grid(Geometry):
         """The size of a cell along each axis."""
         return type(self.bounds_lo)(*(e / r for e, r in zip(self.extents, self.counts)))
 
+    def environment_count(self) -> int:
+        """Number of environments."""
+        return self._environment_count
+
+    @cached_property
+    def cell_environments(self) -> np.ndarray | None:
+        """The environment of each cell, None if there is one environment."""
+        environments = np.arange(self._environment_count, dtype=np.int32)
+        return np.repeat(environments, np.prod(self.counts)) if len(environments) > 1 else None
+
     def cell_count(self) -> int:
         """Number of cells."""
-        return int(np.prod(self.counts))
+        return self._environment_count * int(np.prod(self.counts))
 
     def vertex_count(self) -> int:
         """Number of vertices."""
-        return int(np.prod([r + 1 for r in self.counts]))
+        return self._environment_count * int(np.prod([r + 1 for r in self.counts]))
 
     def lattice(self, steps: int, width: int = 0) -> np.ndarray:
         """The numbers of the points of a lattice with so many steps in a cell: cells x points of a cell, both with the
-        last axis first. Points of a cell are so many steps wide, more than a cell if they also belong to others.
+        last axis first. Points of a cell are so many steps wide, more than a cell if they also belong to others. Each
+        environment has points of its own, after those of the one before.
         """
         width = width or steps
         n = self.dimension
         cells = np.indices(self.counts).reshape(n, -1)
         points = np.array(list(itertools.product(range(width + 1), repeat=n))).T
         at = cells[:, :, None] * steps + points[:, None, :]
-        return np.ravel_multi_index(tuple(at), self._lattice_shape(steps, width)).astype(np.int32)
+        shape = self._lattice_shape(steps, width)
+        numbers = np.ravel_multi_index(tuple(at), shape).astype(np.int32)
+        firsts = np.arange(self._environment_count, dtype=np.int32) * np.prod(shape, dtype=np.int32)
+        return (firsts[:, None, None] + numbers).reshape(-1, len(points.T))
 
     def _lattice_shape(self, steps: int, width: int) -> list[int]:
         return [(r - 1) * steps + width + 1 for r in self.counts]
 
     def lattice_nodes(self, steps: int, width: int = 0) -> tuple[np.ndarray, int]:
         """The nodes of cells in the order of a lattice, and how many there are."""
-        return self.lattice(steps, width), int(np.prod(self._lattice_shape(steps, width or steps)))
+        of_one = int(np.prod(self._lattice_shape(steps, width or steps)))
+        return self.lattice(steps, width), self._environment_count * of_one
 
     @cached_property
     def cell_vertices(self) -> np.ndarray:
@@ -155,12 +181,15 @@ class _Grid(Geometry):
     def vertex_positions(self) -> np.ndarray:
         """The positions of vertices, on the host."""
         axes = [np.linspace(float(a), float(b), r + 1) for a, b, r in zip(self.bounds_lo, self.bounds_hi, self.counts)]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
+        found = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
+        return np.tile(found, (self._environment_count, 1))
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the grid."""
-        counts = (1, *self.counts)[-3:]
-        return grid_record(self.dimension, self.scalar)(self.bounds_lo, self.cell_size, *counts)
+        counts, has_several = (1, *self.counts)[-3:], self._environment_count > 1
+        environments = (self._environment_count,) if has_several else ()
+        made = grid_record(self.dimension, self.scalar, has_several)
+        return made(self.bounds_lo, self.cell_size, *counts, *environments)
 
 
 class Grid2D(_Grid):
@@ -171,7 +200,7 @@ class Grid2D(_Grid):
         bounds_lo: The lower corner; (0, 0) if left out.
         bounds_hi: The upper corner; (1, 1) if left out.
         scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
-        env_count: 1; more environments are refused.
+        env_count: Number of environments: so many independent grids at one place. Cells of the first one come first.
 
     >>> geo = wp.fem.Grid2D(res=(4, 2))
     >>> geo.cell_count(), geo.vertex_count(), geo.boundary_side_count()
@@ -199,7 +228,7 @@ class Grid3D(_Grid):
         bounds_lo: The lower corner; the origin if left out.
         bounds_hi: The upper corner; (1, 1, 1) if left out.
         scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
-        env_count: 1; more environments are refused.
+        env_count: Number of environments: so many independent grids at one place. Cells of the first one come first.
 
     >>> wp.fem.Grid3D(res=(2, 2, 2)).cell_count()
     8

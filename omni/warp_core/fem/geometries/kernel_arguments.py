@@ -14,6 +14,7 @@ from ...arrays.array import array
 from ...lang.kernel import func
 from ...lang.values.scalars import int32
 from ..kernel_records import record
+from .environments import only_environment
 from .lookup import CELLS_OF_PART, coords_in, find_cell, make_free_sample
 
 
@@ -44,7 +45,31 @@ def coordinates_in(arg: Any, element: int, x: Any):
 @func
 def found_in_part(domain: Any, x: Any):
     """The sample at a position. Its `element_index` is -1 if no cell of the part is near."""
-    cell, coords = find_cell(domain.element, x, -1, 0, CELLS_OF_PART(domain.index.places), 0)
+    return found_near(domain, x, 0, only_environment(domain.element))
+
+
+@func
+def found_in_part(domain: Any, x: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment."""
+    return found_near(domain, x, 0, environment)
+
+
+@func
+def found_in_part(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
+    """With a distance to look in."""
+    return found_near(domain, x, max_dist, only_environment(domain.element))
+
+
+@func
+def found_in_part(domain: Any, x: Any, max_dist: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment, with a distance to look in."""
+    return found_near(domain, x, max_dist, environment)
+
+
+@func
+def found_near(domain: Any, x: Any, max_dist: Any, environment: int):
+    """The sample at a position, up to a distance away."""
+    cell, coords = find_cell(domain.element, x, -1, max_dist, CELLS_OF_PART(domain.index.places), 0, environment)
     return make_free_sample(cell, coords)
 
 

@@ -13,10 +13,11 @@ from ... import abs, ceil, clamp, cw_div, cw_mul, dot, floor, func_grad, max, mi
 from ...lang.kernel import Function, func
 from ...lang.values.struct_operators import StructOperator
 from ..kernel_records import position_at
+from .environments import environment_of, has_environment
 from .lookup import OUTSIDE, coords_in, padded, passes
 
 # Operators on geometries. A lattice has three axes, the last of which has one cell in the plane.
-cell_at = StructOperator("cell_at")  # (geometry, i, j, k) -> the cell there, or -1
+cell_at = StructOperator("cell_at")  # (geometry, i, j, k, environment) -> the cell there, or -1
 edges_of = StructOperator("edges_of")  # (geometry) -> the size of a cell along each axis
 extent_of = StructOperator("extent_of")  # (geometry) -> the largest number of cells along an axis
 
@@ -30,7 +31,7 @@ def reach_of(edges: Any, max_dist: Any):
 
 
 @func
-def nearest_in_lattice(g: Any, at: Any, inside: Any, max_dist: Any, filter: Any, target: Any):
+def nearest_in_lattice(g: Any, at: Any, inside: Any, max_dist: Any, filter: Any, target: Any, environment: int):
     """The nearest cell within a distance that counts, -1 for none, and where it is in the lattice.
 
     Args:
@@ -40,6 +41,7 @@ def nearest_in_lattice(g: Any, at: Any, inside: Any, max_dist: Any, filter: Any,
         max_dist: How far away a cell may be, see `reach_of`.
         filter: Which cells count, see `passes`.
         target: What a filter has for them.
+        environment: The environment of the cell.
     """
     edges = edges_of(g)
     smallest = min(min(edges[0], edges[1]), edges[2])
@@ -56,7 +58,7 @@ def nearest_in_lattice(g: Any, at: Any, inside: Any, max_dist: Any, filter: Any,
                     away = cw_mul(beyond_cell(at, a, b, c), edges)
                     distance = sqrt(dot(away, away))
                     if distance < best or (found < 0 and distance == best):
-                        cell = cell_at(g, a, b, c)
+                        cell = cell_at(g, a, b, c, environment)
                         if cell >= 0 and passes(filter, cell, target):
                             best, found, fi, fj, fk = distance, cell, a, b, c
                     c += step
@@ -66,7 +68,17 @@ def nearest_in_lattice(g: Any, at: Any, inside: Any, max_dist: Any, filter: Any,
 
 @func_grad(nearest_in_lattice)
 def no_gradient(
-    g: Any, at: Any, inside: Any, max_dist: Any, filter: Any, target: Any, found: int, fi: int, fj: int, fk: int
+    g: Any,
+    at: Any,
+    inside: Any,
+    max_dist: Any,
+    filter: Any,
+    target: Any,
+    environment: int,
+    found: int,
+    fi: int,
+    fj: int,
+    fk: int,
 ):
     """None: whole numbers have none."""
 
@@ -123,17 +135,18 @@ def line_of_cell(x: Any, last: int):
 
 
 @func
-def cell_in_plane(g: Any, i: int, j: int, k: int):
+def cell_in_plane(g: Any, i: int, j: int, k: int, environment: int):
     """The cell of a grid in the plane."""
-    is_there = i >= 0 and i < g.rows and j >= 0 and j < g.columns and k == 0
-    return where(is_there, i * g.columns + j, -1)
+    is_there = i >= 0 and i < g.rows and j >= 0 and j < g.columns and k == 0 and has_environment(g, environment)
+    return where(is_there, (environment * g.rows + i) * g.columns + j, -1)
 
 
 @func
-def cell_in_space(g: Any, i: int, j: int, k: int):
+def cell_in_space(g: Any, i: int, j: int, k: int, environment: int):
     """The cell of a grid in space."""
     is_there = i >= 0 and i < g.layers and j >= 0 and j < g.rows and k >= 0 and k < g.columns
-    return where(is_there, (i * g.rows + j) * g.columns + k, -1)
+    number = ((environment * g.layers + i) * g.rows + j) * g.columns + k
+    return where(is_there and has_environment(g, environment), number, -1)
 
 
 @func
@@ -155,35 +168,37 @@ def extent_of_grid(g: Any):
 
 
 @func
-def in_grid(g: Any, at: Any, cell: int, coords: Any, max_dist: Any, filter: Any, target: Any):
+def in_grid(g: Any, at: Any, cell: int, coords: Any, max_dist: Any, filter: Any, target: Any, environment: int):
     """The cell and the coordinates that arithmetic found, or those of the nearest cell that counts."""
     found, place = cell, coords
-    if not passes(filter, cell, target):
+    if not (has_environment(g, environment) and passes(filter, cell, target)):
         beyond = vector(type(at[0])(g.layers), type(at[0])(g.rows), type(at[0])(g.columns))
-        found, i, j, k = nearest_in_lattice(g, at, clamped(at, at - at, beyond), max_dist, filter, target)
+        inside = clamped(at, at - at, beyond)
+        found, i, j, k = nearest_in_lattice(g, at, inside, max_dist, filter, target, environment)
         place = coords_or_outside(found, in_unit_cell(in_cell(at, i, j, k)))
     return found, place
 
 
 @func
-def find_2d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+def find_2d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any, environment: int):
     """The cell and the coordinates of a position in the plane."""
     at = cw_div(x - g.origin, g.size)
     i, u = line_of_cell(at[0], g.rows - 1)
     j, v = line_of_cell(at[1], g.columns - 1)
-    cell, coords = in_grid(g, padded(at), i * g.columns + j, vector(u, v, u - u), max_dist, filter, target)
+    number = (environment * g.rows + i) * g.columns + j
+    cell, coords = in_grid(g, padded(at), number, vector(u, v, u - u), max_dist, filter, target, environment)
     return cell, coords
 
 
 @func
-def find_3d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+def find_3d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any, environment: int):
     """The cell and the coordinates of a position in space."""
     at = cw_div(x - g.origin, g.size)
     i, u = line_of_cell(at[0], g.layers - 1)
     j, v = line_of_cell(at[1], g.rows - 1)
     k, w = line_of_cell(at[2], g.columns - 1)
-    number = (i * g.rows + j) * g.columns + k
-    cell, coords = in_grid(g, at, number, vector(u, v, w), max_dist, filter, target)
+    number = ((environment * g.layers + i) * g.rows + j) * g.columns + k
+    cell, coords = in_grid(g, at, number, vector(u, v, w), max_dist, filter, target, environment)
     return cell, coords
 
 
@@ -191,15 +206,17 @@ def find_3d(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any)
 def coords_in_plane(g: Any, cell: int, x: Any):
     """The coordinates of a position in a cell, or beyond it: the bits that `find_2d` finds."""
     line = cell // g.columns
-    return in_cell(padded(cw_div(x - g.origin, g.size)), line, cell - line * g.columns, 0)
+    row = line - environment_of(g, cell) * g.rows
+    return in_cell(padded(cw_div(x - g.origin, g.size)), row, cell - line * g.columns, 0)
 
 
 @func
 def coords_in_space(g: Any, cell: int, x: Any):
     """The coordinates of a position in a cell, or beyond it: the bits that `find_3d` finds."""
     line = cell // g.columns
-    layer = line // g.rows
-    return in_cell(cw_div(x - g.origin, g.size), layer, line - layer * g.rows, cell - line * g.columns)
+    stacked = line // g.rows
+    layer = stacked - environment_of(g, cell) * g.layers
+    return in_cell(cw_div(x - g.origin, g.size), layer, line - stacked * g.rows, cell - line * g.columns)
 
 
 @func

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 
 class Lattice(NamedTuple):
-    """A box of a lattice, whose points have numbers in the order of x, y and z."""
+    """A box of a lattice, whose points have numbers in the order of their first coordinate, then of the next."""
 
     lower: np.ndarray
     span: tuple[int, ...]
@@ -23,7 +24,7 @@ class Lattice(NamedTuple):
         lower = np.min([p.min(axis=0) for p in (points, *others)], axis=0)
         upper = np.max([p.max(axis=0) for p in (points, *others)], axis=0)
         span = tuple((upper - lower + 1).tolist())
-        if span[0] * span[1] * span[2] >= 2**63:
+        if math.prod(span) >= 2**63:
             raise ValueError(f"voxels lie too far apart, in a box of {list(span)} points of a lattice")
         return Lattice(lower, span)
 

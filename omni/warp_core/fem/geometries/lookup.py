@@ -18,6 +18,7 @@ from ...lang.types import F32, F64
 from ...lang.values.scalars import float64, int32
 from ...lang.values.struct_operators import StructOperator
 from ..kernel_records import SAMPLE, free_sample_record, record
+from .environments import environment_of, only_environment
 
 __all__ = ["OUTSIDE", "make_free_sample"]
 
@@ -31,7 +32,8 @@ _SAMPLE_OF_DOUBLES = free_sample_record(F64)
 CELLS_OF_PART = record("CellsOfPart", {"places": array(dtype=int32)})  # see `GeometryPartition.cell_places`
 
 # Operators on geometries.
-find_cell = StructOperator("find_cell")  # (geometry, x, guess, max_dist, filter, target) -> cell, coordinates
+# (geometry, x, guess, max_dist, filter, target, environment) -> cell, coordinates
+find_cell = StructOperator("find_cell")
 coords_in = StructOperator("coords_in")  # (geometry, cell, x) -> coordinates, beyond the cell too
 nearest_in = StructOperator("nearest_in")  # (geometry, cell, x) -> coordinates of the nearest point, squared distance
 
@@ -103,52 +105,99 @@ def passes(filter: CELLS_OF_PART, cell: int, target: Any):  # noqa: F811 - an ov
 
 
 @func
-def found_sample(domain: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+def counts(g: Any, cell: int, filter: Any, target: Any, environment: int):
+    """True if a cell counts, and is in an environment."""
+    return passes(filter, cell, target) and environment_of(g, cell) == environment
+
+
+@func
+def found_sample(domain: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any, environment: int):
     """The sample of a position."""
-    cell, coords = find_cell(domain.geometry, x, guess, max_dist, filter, target)
+    cell, coords = find_cell(domain.geometry, x, guess, max_dist, filter, target, environment)
     return make_free_sample(cell, coords)
+
+
+# Of overloads that fit as well, the first one is taken: so those of more special types come first.
 
 
 @func
 def lookup(domain: Any, x: Any):
     """The sample at a position, or at the nearest position of the geometry."""
-    return found_sample(domain, x, -1, 0, 0, 0)
+    return found_sample(domain, x, -1, 0, 0, 0, only_environment(domain.geometry))
 
 
 @func
 def lookup(domain: Any, x: Any, guess: SAMPLE):  # noqa: F811 - an overload
-    """With a sample that may be near."""
-    return found_sample(domain, x, guess.cell, 0, 0, 0)
-
-
-@func
-def lookup(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
-    """With a distance to look in."""
-    return found_sample(domain, x, -1, max_dist, 0, 0)
+    """With a sample that may be near, of the same environment."""
+    return found_sample(domain, x, guess.cell, 0, 0, 0, environment_of(domain.geometry, guess.cell))
 
 
 @func
 def lookup(domain: Any, x: Any, filter: array1d(dtype=Any), target: Any):  # noqa: F811 - an overload
     """Of the cells for which an array has a value."""
-    return found_sample(domain, x, -1, 0, filter, target)
+    return found_sample(domain, x, -1, 0, filter, target, only_environment(domain.geometry))
+
+
+@func
+def lookup(domain: Any, x: Any, filter: array1d(dtype=Any), target: Any, environment: int):  # noqa: F811 - an overload
+    """With an array, in an environment."""
+    return found_sample(domain, x, -1, 0, filter, target, environment)
 
 
 @func
 def lookup(domain: Any, x: Any, max_dist: Any, filter: array1d(dtype=Any), target: Any):  # noqa: F811 - an overload
+    """With a distance, and an array."""
+    return found_sample(domain, x, -1, max_dist, filter, target, only_environment(domain.geometry))
+
+
+@func
+def lookup(  # noqa: F811 - an overload
+    domain: Any, x: Any, max_dist: Any, filter: array1d(dtype=Any), target: Any, environment: int
+):
     """With all of these."""
-    return found_sample(domain, x, -1, max_dist, filter, target)
+    return found_sample(domain, x, -1, max_dist, filter, target, environment)
+
+
+@func
+def lookup(domain: Any, x: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment."""
+    return found_sample(domain, x, -1, 0, 0, 0, environment)
+
+
+@func
+def lookup(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
+    """With a distance to look in."""
+    return found_sample(domain, x, -1, max_dist, 0, 0, only_environment(domain.geometry))
+
+
+@func
+def lookup(domain: Any, x: Any, max_dist: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment, with a distance to look in."""
+    return found_sample(domain, x, -1, max_dist, 0, 0, environment)
 
 
 @func
 def partition_lookup(domain: Any, x: Any):
     """The sample at a position, or at the nearest position of the part of the geometry that a domain is of."""
-    return found_sample(domain, x, -1, 0, CELLS_OF_PART(domain.places), 0)
+    return found_sample(domain, x, -1, 0, CELLS_OF_PART(domain.places), 0, only_environment(domain.geometry))
+
+
+@func
+def partition_lookup(domain: Any, x: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment."""
+    return found_sample(domain, x, -1, 0, CELLS_OF_PART(domain.places), 0, environment)
 
 
 @func
 def partition_lookup(domain: Any, x: Any, max_dist: Any):  # noqa: F811 - an overload
     """With a distance to look in."""
-    return found_sample(domain, x, -1, max_dist, CELLS_OF_PART(domain.places), 0)
+    return found_sample(domain, x, -1, max_dist, CELLS_OF_PART(domain.places), 0, only_environment(domain.geometry))
+
+
+@func
+def partition_lookup(domain: Any, x: Any, max_dist: Any, environment: int):  # noqa: F811 - an overload
+    """In an environment, with a distance to look in."""
+    return found_sample(domain, x, -1, max_dist, CELLS_OF_PART(domain.places), 0, environment)
 
 
 @func

@@ -28,6 +28,7 @@ from ..kernel_records import (
     vector_type,
 )
 from .cell_geometry import Geometry
+from .environments import EnvironmentParts, checked_environments, environments_of_nodes
 from .mesh_lookup import MESH_LOOKUPS, CellTree
 from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element, reference_cell
@@ -72,22 +73,26 @@ _NO_TREE = "the mesh has no tree over its cells: make it with build_bvh=True, or
 
 
 @cache
-def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar) -> Any:
+def mesh_record(cell_dimension: int, dimension: int, scalar: Scalar, has_several: bool) -> Any:
     """What kernels need of a mesh: vertices of cells, their positions, and the functions that interpolate these."""
+    environments = EnvironmentParts.of(has_several)
     fields = {
         "positions": array(dtype=vector_type(dimension, scalar)),
         "vertices": array(dtype=int32, ndim=2),  # vertex of a cell x cell
         "shape": table_record(scalar, cell_dimension),
     }
-    return record(f"Mesh{cell_dimension}in{dimension}", fields, {"position_at": position, "jacobian_at": jacobian})
+    supplies = {"position_at": position, "jacobian_at": jacobian} | environments.supplies
+    name = f"Mesh{cell_dimension}in{dimension}{environments.suffix}"
+    return record(name, fields | environments.fields, supplies, environments.refuses)
 
 
 @cache
-def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bool) -> Any:
+def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bool, has_several: bool) -> Any:
     """What kernels need of a mesh to evaluate fields anywhere, and to find positions in it."""
     cell = reference_cell(kind)
     cell_dimension = cell.dimension
     inverse_of = inverse_in_surface if cell_dimension < dimension else inverse_in_space
+    environments = EnvironmentParts.of(has_several)
     fields = {
         "positions": array(dtype=vector_type(dimension, scalar)),
         "corners": array(dtype=int32, ndim=2),  # cell x vertex: those of a cell lie next to each other
@@ -98,17 +103,22 @@ def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bo
     }
     if has_tree:
         fields |= {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
-    supplies = vertex_maps(kind) | {"inverse_at": inverse_of} | cell_searches(kind)
+    supplies = vertex_maps(kind) | {"inverse_at": inverse_of} | cell_searches(kind) | environments.supplies
     supplies |= MESH_LOOKUPS if has_tree else {}
-    name = f"Mesh_{kind.name}_in{dimension}" + "_with_tree" * has_tree
-    return record(name, fields, supplies, {} if has_tree else {"find_cell": _NO_TREE})
+    name = f"Mesh_{kind.name}_in{dimension}" + "_with_tree" * has_tree + environments.suffix
+    refuses = environments.refuses | ({} if has_tree else {"find_cell": _NO_TREE})
+    return record(name, fields | environments.fields, supplies, refuses)
 
 
 class Mesh(Geometry):
     """Cells given by the positions of vertices and the vertices of each cell."""
 
-    def __init__(self, indices: array, positions: array, build_bvh: bool, env_count: int | None):
-        self._check(indices, positions, env_count)
+    def __init__(
+        self, indices: array, positions: array, build_bvh: bool, cell_env: array | None, env_count: int | None
+    ):
+        self._check(indices, positions)
+        self._cell_env = checked_environments(self.name, cell_env, env_count, len(indices))
+        self._environment_count = int(env_count or 1)
         self._positions, self.device = positions, positions.device
         vector: Any = wc_type(positions.dtype)
         self.scalar = vector.scalar
@@ -119,13 +129,11 @@ class Mesh(Geometry):
         if build_bvh:
             self.build_bvh()
 
-    def _check(self, indices: Any, positions: Any, env_count: int | None) -> None:
+    def _check(self, indices: Any, positions: Any) -> None:
         corners = len(self.cell.vertices)
         for name, given in (("indices", indices), ("positions", positions)):
             if not isinstance(given, array):
                 raise TypeError(f"{self.name}: {name}: expected an array, got {type(given).__name__}")
-        if env_count not in (None, 1):
-            raise NotImplementedError(f"{self.name}: wp.fem has no environments yet; make one mesh for each")
         if wc_type(indices.dtype) is not I32 or indices.ndim != 2 or indices.shape[1] != corners:
             raise TypeError(
                 f"{self.name}: expected indices of int32 with the shape (cells, {corners}), got "
@@ -142,17 +150,35 @@ class Mesh(Geometry):
         """The positions of vertices. They may be written to; another array makes another mesh."""
         return self._positions
 
+    def environment_count(self) -> int:
+        """Number of environments."""
+        return self._environment_count
+
+    @property
+    def cell_env(self) -> array | None:
+        """The environment of each cell as a program gave it; None if it gave none."""
+        return self._cell_env
+
+    @cached_property
+    def cell_environments(self) -> np.ndarray | None:
+        """The environment of each cell, on the host; None if there is one environment."""
+        return None if self._environment_count == 1 or self._cell_env is None else self._cell_env.numpy()
+
     def vertex_count(self) -> int:
         """Number of vertices."""
         return self.positions.size
 
     @cached_property
     def cell_vertices(self) -> np.ndarray:
-        """The vertices of each cell. Raises ValueError for those that are not there."""
+        """The vertices of each cell. Raises ValueError for those that are not there, or are of two environments."""
         found = self._indices.numpy()
         if found.size and not 0 <= found.min() <= found.max() < self.vertex_count():
             wrong = int(found.min() if found.min() < 0 else found.max())
             raise ValueError(f"{self.name}: a cell has the vertex {wrong}, of {self.vertex_count()} positions")
+        if self.cell_environments is not None:
+            environments = np.repeat(self.cell_environments, found.shape[1])
+            count = self.vertex_count(), self.environment_count()
+            environments_of_nodes(f"{self.name}: the vertex", found.ravel(), environments, *count)
         return found
 
     @property
@@ -198,8 +224,9 @@ class Mesh(Geometry):
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the mesh to sample it at some points of cells, or anywhere."""
         if points is not None:
-            kind = mesh_record(self.cell_dimension, self.dimension, self.scalar)
-            return kind(self.positions, self.vertex_table, self._shape_record(points))
+            kind = mesh_record(self.cell_dimension, self.dimension, self.scalar, self._environment_count > 1)
+            own = self.positions, self.vertex_table, self._shape_record(points)
+            return kind(*own, *self.kernel_environments)
         if self._tree not in self._free_records:
             self._free_records[self._tree] = self._free_record()
         return self._free_records[self._tree]
@@ -210,9 +237,9 @@ class Mesh(Geometry):
 
     def _free_record(self) -> Any:
         tree = self._tree
-        kind = free_mesh_record(self.kind, self.dimension, self.scalar, tree is not None)
+        kind = free_mesh_record(self.kind, self.dimension, self.scalar, tree is not None, self._environment_count > 1)
         of_tree = () if tree is None else (tree.nodes, tree.order)
-        return kind(self.positions, self._indices, *self._search_tables(), *of_tree)
+        return kind(self.positions, self._indices, *self._search_tables(), *of_tree, *self.kernel_environments)
 
     def _search_tables(self) -> tuple[Any, ...]:
         """What searches in cells begin with, and when they end."""
@@ -237,7 +264,7 @@ class _Trimesh(Mesh):
         cell_env: array | None = None,
         env_count: int | None = None,
     ):
-        super().__init__(tri_vertex_indices, positions, build_bvh, env_count)
+        super().__init__(tri_vertex_indices, positions, build_bvh, cell_env, env_count)
 
 
 class Trimesh2D(_Trimesh):
@@ -248,8 +275,8 @@ class Trimesh2D(_Trimesh):
         positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
         build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
-        cell_env: Without effect.
-        env_count: None or 1; more environments are refused.
+        cell_env: The environment of each cell, int32; all cells are in one if left out. Environments share no vertices.
+        env_count: Number of environments; needed with `cell_env`.
 
     >>> corners = wp.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], dtype=wp.vec2)
     >>> wp.fem.Trimesh2D(wp.array([(0, 1, 2)], dtype=int), corners).side_count()
@@ -277,7 +304,7 @@ class _Quadmesh(Mesh):
         cell_env: array | None = None,
         env_count: int | None = None,
     ):
-        super().__init__(quad_vertex_indices, positions, build_bvh, env_count)
+        super().__init__(quad_vertex_indices, positions, build_bvh, cell_env, env_count)
 
 
 class Quadmesh2D(_Quadmesh):
@@ -288,8 +315,8 @@ class Quadmesh2D(_Quadmesh):
         positions: The positions of vertices: `wp.vec2` or `wp.vec2d`.
         build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
-        cell_env: Without effect.
-        env_count: None or 1; more environments are refused.
+        cell_env: The environment of each cell, int32; all cells are in one if left out. Environments share no vertices.
+        env_count: Number of environments; needed with `cell_env`.
     """
 
     dimension = 2
@@ -309,8 +336,8 @@ class Tetmesh(Mesh):
         positions: The positions of vertices: `wp.vec3` or `wp.vec3d`.
         build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
-        cell_env: Without effect.
-        env_count: None or 1; more environments are refused.
+        cell_env: The environment of each cell, int32; all cells are in one if left out. Environments share no vertices.
+        env_count: Number of environments; needed with `cell_env`.
     """
 
     kind, dimension = Element.TETRAHEDRON, 3
@@ -324,7 +351,7 @@ class Tetmesh(Mesh):
         cell_env: array | None = None,
         env_count: int | None = None,
     ):
-        super().__init__(tet_vertex_indices, positions, build_bvh, env_count)
+        super().__init__(tet_vertex_indices, positions, build_bvh, cell_env, env_count)
 
 
 class Hexmesh(Mesh):
@@ -337,8 +364,8 @@ class Hexmesh(Mesh):
         assume_parallelepiped_cells: Without effect.
         build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         temporary_store: Without effect.
-        cell_env: Without effect.
-        env_count: None or 1; more environments are refused.
+        cell_env: The environment of each cell, int32; all cells are in one if left out. Environments share no vertices.
+        env_count: Number of environments; needed with `cell_env`.
     """
 
     kind, dimension = Element.CUBE, 3
@@ -353,4 +380,4 @@ class Hexmesh(Mesh):
         cell_env: array | None = None,
         env_count: int | None = None,
     ):
-        super().__init__(hex_vertex_indices, positions, build_bvh, env_count)
+        super().__init__(hex_vertex_indices, positions, build_bvh, cell_env, env_count)

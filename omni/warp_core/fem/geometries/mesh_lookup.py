@@ -20,7 +20,7 @@ from ...lang.values.scalars import float64
 from ...lang.values.value_classes import vec3f
 from ...launches.launch import launch
 from ...lib.geometry.bvh_nodes import DEPTH, boxes_overlap, distance_sq, subtree_end
-from .lookup import OUTSIDE, padded, passes
+from .lookup import OUTSIDE, counts, padded
 from .nearest_points import INFINITE, away_from, inside_of, refined, search_in, step_at
 
 _MORE = 1.0e-6  # covers rounding to float32
@@ -63,7 +63,7 @@ def next_around(g: Any, start: int, end: int, lower: vec3, upper: vec3):
 
 
 @func
-def cell_around(g: Any, x: Any, filter: Any, target: Any):
+def cell_around(g: Any, x: Any, filter: Any, target: Any, environment: int):
     """A cell that has a position, -1 for none, and the coordinates there. Each round walks to a leaf, then looks into
     its cell: so positions that share the lanes of a processor do the same at the same time.
     """
@@ -72,7 +72,7 @@ def cell_around(g: Any, x: Any, filter: Any, target: Any):
     end, number = subtree_end(g.tree[0], 0), 0
     while number < end:
         index, number = next_around(g, number, end, lower, upper)
-        if index >= 0 and passes(filter, index, target):
+        if index >= 0 and counts(g, index, filter, target, environment):
             found, is_inside = inside_of(g, index, x)
             if is_inside and is_at(g, index, found, x):
                 cell, coords, number = index, found, end
@@ -80,7 +80,7 @@ def cell_around(g: Any, x: Any, filter: Any, target: Any):
 
 
 @func
-def nearest_cell(g: Any, x: Any, filter: Any, target: Any):
+def nearest_cell(g: Any, x: Any, filter: Any, target: Any, environment: int):
     """The cell with the nearest point, the coordinates of this, and the matrix of a step there. The nearer of two boxes
     comes first, and the other one waits on a stack.
     """
@@ -100,7 +100,7 @@ def nearest_cell(g: Any, x: Any, filter: Any, target: Any):
                 following = where(left <= right, number + 1, node.child)
         else:
             index = g.order[node.child]
-            if passes(filter, index, target):
+            if counts(g, index, filter, target, environment):
                 other, other_step = search_in(g, index, x)
                 away = away_from(g, index, other, x)
                 if dot(away, away) < best:
@@ -115,33 +115,43 @@ def nearest_cell(g: Any, x: Any, filter: Any, target: Any):
 
 
 @func
-def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any):
+def search_cell(g: Any, x: Any, guess: int, filter: Any, target: Any, environment: int):
     """The cell with the nearest point, the coordinates of this, and the matrix of a step there. Most positions are in
     a cell, perhaps in a given one.
     """
     cell, coords, step = -1, g.starts[0], g.bases[0]
-    if guess >= 0 and passes(filter, guess, target):
+    if guess >= 0 and counts(g, guess, filter, target, environment):
         found, is_inside = inside_of(g, guess, x)
         if is_inside and is_at(g, guess, found, x):
             cell, coords = guess, found
     if cell < 0:
-        cell, coords = cell_around(g, x, filter, target)
+        cell, coords = cell_around(g, x, filter, target, environment)
     if cell < 0:
-        cell, coords, step = nearest_cell(g, x, filter, target)
+        cell, coords, step = nearest_cell(g, x, filter, target, environment)
     else:
         step = step_at(g, cell, coords)
     return cell, coords, step
 
 
 @func_grad(search_cell)
-def no_gradient(g: Any, x: Any, guess: int, filter: Any, target: Any, found: int, found_coords: Any, found_step: Any):
+def no_gradient(
+    g: Any,
+    x: Any,
+    guess: int,
+    filter: Any,
+    target: Any,
+    environment: int,
+    found: int,
+    found_coords: Any,
+    found_step: Any,
+):
     """None: `refined` has it."""
 
 
 @func
-def find_cell_of_mesh(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
+def find_cell_of_mesh(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any, environment: int):
     """The cell with the nearest point, however far it is away, and the coordinates of this."""
-    cell, coords, step = search_cell(g, x, guess, filter, target)
+    cell, coords, step = search_cell(g, x, guess, filter, target, environment)
     found = padded(coords)
     if cell >= 0:
         found = padded(refined(g, cell, coords, step, x))

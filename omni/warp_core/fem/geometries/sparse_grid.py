@@ -1,123 +1,30 @@
-"""Sparse grids: `Nanogrid` has a cell for each voxel of a volume. All cells have the same derivative, and the volume
-finds the cell of a position.
-"""
+"""Sparse grids: `Nanogrid` has a cell for each voxel of a volume. Kernels see it as a record (sparse_records.py)."""
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined"
 
 import itertools
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ... import floor, length, transpose, vec3i, vector, volume_lookup_index
+from ... import vec3i
 from ...arrays.array import array
-from ...lang.kernel import func
-from ...lang.types import Scalar
-from ...lang.values.scalars import float32, int32, uint64
+from ...arrays.factories import zeros
+from ...lang.values.scalars import float32, int32
+from ...volumes.allocation import placement_of as volume_placement
+from ...volumes.grid_builder import Placement
 from ...volumes.volume import Volume
-from ..kernel_records import matrix_type, record, scalar_class, vector_type
-from .cell_geometry import Geometry, scalar_of
-from .lattice_lookup import clamped, coords_or_outside, in_cell, in_unit_cell, nearest_in_box, nearest_in_lattice
+from ..kernel_records import matrix_type, scalar_class, vector_type
+from .cell_geometry import Geometry, forget, scalar_of
+from .environment_voxels import PackedVoxels, environment_arrays, offsets_of, pack_voxels, report_invalid
+from .environments import checked_environments
 from .lattice_numbers import distinct
-from .lookup import passes
 from .reference_cells import Element
+from .sparse_records import nanogrid_record
 
 __all__ = ["Nanogrid"]
-
-
-@func
-def corner_of(g: Any, cell: int):
-    """The lower corner of a cell in the lattice of voxels."""
-    at = g.voxels[cell]
-    return type(g.lower)(type(g.lower[0])(at[0]), type(g.lower[0])(at[1]), type(g.lower[0])(at[2]))
-
-
-@func
-def position(g: Any, cell: int, place: Any, coords: Any):
-    """The position in a cell."""
-    return g.origin + g.frame * (corner_of(g, cell) + coords)
-
-
-@func
-def jacobian(g: Any, cell: int, place: Any):
-    """The derivative of positions by coordinates, the same in all cells."""
-    return g.frame
-
-
-@func
-def inverse_jacobian(g: Any, cell: int, place: Any):
-    """The inverse of that."""
-    return g.inverse_frame
-
-
-@func
-def coords_in_voxel(g: Any, cell: int, x: Any):
-    """The coordinates of a position in a cell, or beyond it."""
-    return g.inverse_frame * (x - g.origin) - corner_of(g, cell)
-
-
-@func
-def voxel_at(g: Any, i: int, j: int, k: int):
-    """The cell of a voxel, or -1."""
-    return volume_lookup_index(g.volume, i, j, k)
-
-
-@func
-def edges(g: Any):
-    """The size of a cell along each axis."""
-    axes = transpose(g.frame)
-    return vector(length(axes[0]), length(axes[1]), length(axes[2]))
-
-
-@func
-def extent(g: Any):
-    """The largest number of voxels along an axis of the box around all."""
-    return g.extent
-
-
-@func
-def find_voxel(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, target: Any):
-    """The cell and the coordinates of a position, or those of the nearest cell within a distance."""
-    at = g.inverse_frame * (x - g.origin)
-    inside = clamped(at, g.lower, g.upper)
-    i, j, k = int(floor(inside[0])), int(floor(inside[1])), int(floor(inside[2]))
-    coords, cell = in_cell(at, i, j, k), -1
-    if coords == in_unit_cell(coords):
-        cell = voxel_at(g, i, j, k)
-        if cell >= 0 and not passes(filter, cell, target):
-            cell = -1
-    if cell < 0:
-        cell, i, j, k = nearest_in_lattice(g, at, inside, max_dist, filter, target)
-        coords = coords_or_outside(cell, in_unit_cell(in_cell(at, i, j, k)))
-    return cell, coords
-
-
-_SUPPLIES = {
-    "position_at": position,
-    "jacobian_at": jacobian,
-    "inverse_at": inverse_jacobian,
-    "coords_in": coords_in_voxel,
-    "nearest_in": nearest_in_box,
-    "cell_at": voxel_at,
-    "edges_of": edges,
-    "extent_of": extent,
-    "find_cell": find_voxel,
-}
-
-
-def placement_fields(scalar: Scalar) -> dict[str, Any]:
-    """The fields of records about where voxels are: see `SparseGrid`."""
-    point, matrix = vector_type(3, scalar), matrix_type(3, 3, scalar)
-    fields = {"volume": uint64, "voxels": array(dtype=vec3i), "frame": matrix, "inverse_frame": matrix}
-    return fields | {"origin": point, "lower": point, "upper": point, "extent": int32}
-
-
-@cache
-def nanogrid_record(scalar: Scalar) -> Any:
-    """What kernels need of a sparse grid: the volume, the voxels, and where they are."""
-    return record("Nanogrid", placement_fields(scalar), _SUPPLIES)
 
 
 def voxels_of(grid: Volume) -> np.ndarray:
@@ -133,7 +40,8 @@ def placement_of(grid: Volume) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SparseGrid(Geometry):
-    """A grid whose cells are voxels of a volume, or cubes of voxels.
+    """A grid whose cells are voxels of a volume, or cubes of voxels. Environments are at places of their own in the
+    volume, and their cells are at one place in the world.
 
     Attributes:
         cell_grid: The volume.
@@ -144,11 +52,23 @@ class SparseGrid(Geometry):
     def __init__(self, grid: Volume, scalar_type: type, cell_env: array | None, env_offsets: array | None):
         if not isinstance(grid, Volume):
             raise TypeError(f"{self.name}: grid: expected a wp.Volume, got {type(grid).__name__}")
-        if cell_env is not None or env_offsets is not None:
-            raise NotImplementedError(f"{self.name}: wp.fem has no environments yet; make one grid for each")
+        if (cell_env is None) != (env_offsets is None):
+            raise ValueError(f"{self.name}: expected both of cell_env and env_offsets, or none of them")
         self.cell_grid, self.device, self.scalar = grid, grid.device, scalar_of(scalar_type)
         self.scalar_type = scalar_class(self.scalar)
         self._read_voxels()
+        self._set_environments(cell_env, env_offsets)
+
+    def _set_environments(self, cell_env: array | None, env_offsets: array | None) -> None:
+        self._environment_count = 1 if env_offsets is None else len(env_offsets)
+        count = None if env_offsets is None else self._environment_count
+        self._cell_env = checked_environments(self.name, cell_env, count, self.cell_count())
+        self._env_offsets = env_offsets
+        offsets = offsets_of(self.name, env_offsets, self._environment_count, self._offset_step)
+        self._offsets = np.zeros((1, 3), dtype=np.int64) if offsets is None else offsets
+        self._local_voxels = self._voxels.astype(np.int64)
+        if self._cell_env is not None:
+            self._local_voxels -= self._offsets[self._cell_env.numpy()]
 
     def _read_voxels(self) -> None:
         self._voxels = voxels_of(self.cell_grid)
@@ -165,9 +85,49 @@ class SparseGrid(Geometry):
         """The matrix from voxels to the world."""
         return self.cell_grid.get_grid_info().transform_matrix
 
+    _offset_step = 1  # what offsets are multiples of
+
+    def environment_count(self) -> int:
+        """Number of environments."""
+        return self._environment_count
+
+    @property
+    def cell_env(self) -> array | None:
+        """The environment of each cell as an array of int32; None if the grid was made without environments."""
+        return self._cell_env
+
+    @property
+    def env_offsets(self) -> array | None:
+        """How far each environment is moved in the volume, in voxels; None without environments."""
+        return self._env_offsets
+
+    @cached_property
+    def cell_environments(self) -> np.ndarray | None:
+        """The environment of each cell, on the host; None if there is one environment."""
+        return None if self._environment_count == 1 or self._cell_env is None else self._cell_env.numpy()
+
+    @cached_property
+    def _cell_ijk(self) -> array:  # programs for warp-lang read this name
+        """The voxel of each cell in the volume: `wp.vec3i`."""
+        return array(self._voxels, dtype=vec3i, device=self.device)
+
     def cell_count(self) -> int:
         """Number of cells."""
         return len(self._voxels)
+
+    def _distinct(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points of a lattice in the world without repetitions, and which of them those of each cell are. Environments
+        share none.
+
+        Args:
+            points: The points of each cell: cells x points x 3.
+        """
+        if self.cell_environments is None:
+            kept, which = distinct(points.reshape(-1, 3))
+        else:
+            environments = np.broadcast_to(self.cell_environments[:, None, None], (*points.shape[:2], 1))
+            kept, which = distinct(np.concatenate([environments, points], axis=2).reshape(-1, 4))
+        return kept[:, -3:], which.reshape(points.shape[:2])
 
     @cached_property
     def _placement(self) -> tuple[np.ndarray, np.ndarray]:
@@ -188,10 +148,13 @@ class SparseGrid(Geometry):
         """The fields of records about where voxels are, up to the upper corner of all."""
         frame, origin = self._placement
         point, matrix = vector_type(3, self.scalar), matrix_type(3, 3, self.scalar)
-        lower = self._voxels.min(axis=0)
-        return {
+        lower, several = self._local_voxels.min(axis=0), self.kernel_environments
+        environments: dict[str, Any] = dict(zip(("environment_count", "environments"), several))
+        if several:
+            environments["offsets"] = array(self._offsets.astype(np.int32), dtype=vec3i, device=self.device)
+        return environments | {
             "volume": self.cell_grid.id,
-            "voxels": array(self._voxels, dtype=vec3i, device=self.device),
+            "voxels": array(self._local_voxels.astype(np.int32), dtype=vec3i, device=self.device),
             "frame": matrix(*frame.ravel()),
             "inverse_frame": matrix(*np.linalg.inv(frame).ravel()),
             "origin": point(*origin),
@@ -208,8 +171,8 @@ class Nanogrid(SparseGrid):
         grid: The volume. Of `wp.Volume.allocate_by_voxels`, cells are its voxels; of others, all voxels of leaves.
         temporary_store: Without effect.
         scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
-        cell_env: None; environments are refused.
-        env_offsets: None; environments are refused.
+        cell_env: The environment of each cell, int32; see `from_environment_voxels`.
+        env_offsets: How far each environment is moved in the volume, in voxels: `wp.vec3i`.
         rebuildable: Whether `rebuild` can put other voxels in place of these. The volume is then one that was made with
             `rebuildable=True`, or that programs rebuild themselves.
 
@@ -232,7 +195,86 @@ class Nanogrid(SparseGrid):
         rebuildable: bool = False,
     ):
         super().__init__(grid, scalar_type, cell_env, env_offsets)
-        self._is_rebuildable = rebuildable
+        self._is_rebuildable, self._makes_offsets, self._guard_cells = rebuildable, False, 0
+
+    @classmethod
+    def from_environment_voxels(
+        cls,
+        points: array,
+        point_envs: array,
+        env_count: int,
+        env_offsets: Any = None,
+        *,
+        point_mask: array | None = None,
+        guard_cells: int = 3,
+        voxel_size: Any = 1.0,
+        translation: Any = (0.0, 0.0, 0.0),
+        transform: Any = None,
+        temporary_store: Any = None,
+        scalar_type: type = float32,
+        device: Any = None,
+        rebuildable: bool = False,
+        max_active_voxels: int | None = None,
+        max_leaf_nodes: int | None = None,
+        max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None,
+        status: array | None = None,
+    ) -> "Nanogrid":
+        """Return a sparse grid of several environments: independent simulations at one place. Each has cells at its own
+        voxels.
+
+        Args:
+            points: The voxels, or positions in the world: `wp.vec3i` or `wp.vec3`.
+            point_envs: The environment of each point, int32. A rebuildable grid leaves out points of environments that
+                are not there, and `status` says so.
+            env_count: Number of environments.
+            env_offsets: How far each environment is moved in the volume, in voxels; if left out, they follow each other
+                along x.
+            point_mask: An int32 for each point; those of 0 are left out.
+            guard_cells: How many voxels stay free between environments in the volume.
+            voxel_size: The distance of voxels.
+            translation: The place of voxel (0, 0, 0).
+            transform: A matrix of 3x3 from voxels to the world, in place of `voxel_size`.
+            temporary_store: Without effect.
+            scalar_type: The type of numbers: `wp.float32` or `wp.float64`.
+            device: Where to put the volume. None is the current device.
+            rebuildable: Whether `rebuild` can put other voxels in place of these.
+            max_active_voxels: How many voxels to reserve room for, see `wp.Volume.allocate_by_voxels`.
+            max_leaf_nodes: The same for leaves.
+            max_lower_nodes: The same for lower nodes.
+            max_upper_nodes: The same for upper nodes.
+            status: An array of one uint32 for a code, see `wp.Volume.rebuild`.
+
+        Raises:
+            ValueError: A point is of an environment that is not there, or two environments have a voxel at one place of
+                the volume.
+
+        >>> voxels = wp.array([(0, 0, 0), (1, 0, 0), (0, 0, 0)], dtype=wp.vec3i)
+        >>> geo = wp.fem.Nanogrid.from_environment_voxels(voxels, wp.array([0, 0, 1], dtype=int), 2)
+        >>> geo.environment_count(), geo.cell_count(), geo.vertex_count()
+        (2, 3, 20)
+        """
+        name = "Nanogrid.from_environment_voxels"
+        placement = volume_placement(voxel_size if transform is None else None, translation, transform)
+        offsets = offsets_of(name, env_offsets, env_count)
+        packed = pack_voxels(
+            *(name, points, point_envs, env_count, offsets, placement, point_mask, guard_cells),
+            drops_invalid=rebuildable,
+        )
+        volume = packed.volume(
+            placement,
+            device,
+            rebuildable=rebuildable,
+            max_active_voxels=max_active_voxels,
+            max_leaf_nodes=max_leaf_nodes,
+            max_lower_nodes=max_lower_nodes,
+            max_upper_nodes=max_upper_nodes,
+            status=status,
+        )
+        report_invalid(status, packed)
+        geo = cls(volume, None, scalar_type, *environment_arrays(packed, volume), rebuildable)
+        geo._makes_offsets, geo._guard_cells = env_offsets is None, guard_cells
+        return geo
 
     def rebuild(
         self,
@@ -247,7 +289,8 @@ class Nanogrid(SparseGrid):
 
         Args:
             points: The voxels, as `wp.Volume.allocate_by_voxels` takes them.
-            point_envs: None; environments are refused.
+            point_envs: The environment of each point, int32, where the grid has several. Points of environments that
+                are not there are left out, and `status` says so.
             status: An array of one uint32 for a code, see `wp.Volume.rebuild`.
             point_mask: An int32 for each point; those of 0 are left out.
 
@@ -264,18 +307,48 @@ class Nanogrid(SparseGrid):
         >>> geo.cell_count(), geo.vertex_count()
         (1, 8)
         """
-        if point_envs is not None:
-            raise NotImplementedError("Nanogrid.rebuild: wp.fem has no environments yet; leave point_envs out")
         self._check_rebuildable("rebuild")
-        found = self.cell_grid.rebuild(points, status=status, point_mask=point_mask)
-        self.rebuild_topology_from_cells()
-        return found
+        if point_envs is None:
+            if self._environment_count > 1:
+                raise ValueError("Nanogrid.rebuild: expected point_envs, the environment of each point")
+            if self._cell_env is None:
+                self.cell_grid.rebuild(points, status=status, point_mask=point_mask)
+                self._take_cells(None)
+                return status
+            point_envs = zeros(len(points), dtype=int32, device=self.device)
+        self._take_cells(self._packed(points, point_envs, point_mask, status))
+        return status
+
+    def _packed(
+        self, points: array, point_envs: array, point_mask: array | None, status: array | None
+    ) -> PackedVoxels | None:
+        """Put voxels of environments in place of those of the volume; None if they have no room there."""
+        offsets = None if self._makes_offsets else self._offsets
+        packed = pack_voxels(
+            "Nanogrid.rebuild",
+            *(points, point_envs, self._environment_count, offsets, Placement(*placement_of(self.cell_grid))),
+            *(point_mask, self._guard_cells),
+            drops_invalid=True,
+        )
+        voxels = array(packed.voxels.astype(np.int32), dtype=vec3i, device=self.device)
+        self.cell_grid.rebuild(voxels, status=status)
+        has_room = status is None or int(status.numpy()[0]) == Volume.REBUILD_SUCCESS
+        report_invalid(status, packed)
+        return packed if has_room else None
+
+    def _take_cells(self, packed: PackedVoxels | None) -> None:
+        """Take the voxels that the volume has now as cells."""
+        forget(self)
+        self._read_voxels()
+        if packed is None:
+            self._set_environments(self._cell_env, self._env_offsets)
+        else:
+            self._set_environments(*environment_arrays(packed, self.cell_grid))
 
     def rebuild_topology_from_cells(self) -> None:
         """Take the voxels that the volume has now as cells, after a program rebuilt it. See `rebuild`."""
         self._check_rebuildable("rebuild_topology_from_cells")
-        self._forget()
-        self._read_voxels()
+        self._take_cells(None)
 
     def _check_rebuildable(self, method: str) -> None:
         if not self._is_rebuildable:
@@ -295,9 +368,8 @@ class Nanogrid(SparseGrid):
             ValueError: Voxels lie too far apart for their points to have numbers.
         """
         offsets = np.array(list(itertools.product(range((width or steps) + 1), repeat=3)))
-        points = (self._voxels.astype(np.int64)[:, None] * steps + offsets[None]).reshape(-1, 3)
-        kept, which = distinct(points)
-        return kept, which.reshape(len(self._voxels), -1)
+        points = self._local_voxels[:, None] * steps + offsets[None]
+        return self._distinct(points)
 
     def _lattices(self, steps: int, width: int = 0) -> tuple[np.ndarray, int, np.ndarray]:
         """The nodes of cells on a lattice, how many there are, and where they are in voxels."""
@@ -324,4 +396,5 @@ class Nanogrid(SparseGrid):
 
     @cached_property
     def _record(self) -> Any:
-        return nanogrid_record(self.scalar)(**self._placed(self._voxels.max(axis=0) + 1))
+        made = nanogrid_record(self.scalar, self._environment_count > 1)
+        return made(**self._placed(self._local_voxels.max(axis=0) + 1))

@@ -11,6 +11,7 @@ from ...arrays.array import array
 from ...lang.values.scalars import int32
 from ..domains.domains import GeometryDomain
 from ..geometries.cell_geometry import Geometry, RecordCache
+from ..geometries.environments import environments_of_nodes
 from ..geometries.partitions import GeometryPartition
 from ..geometries.reference_cells import Element
 from ..geometries.shape_functions import ElementBasis, ShapeFunction, SplineShape, make_shape
@@ -126,6 +127,25 @@ class BasisSpace:
     def numbered(self, nodes: np.ndarray) -> np.ndarray:
         """The numbers of nodes of the space: they themselves."""
         return nodes
+
+    @cached_property
+    def node_environments(self) -> np.ndarray:
+        """The environment of each node; the number of environments for nodes that no cell has.
+
+        Raises:
+            ValueError: Cells of two environments have a node in common.
+        """
+        g, (nodes, cells) = self.geometry, self.nodes_and_cells()
+        environments = np.zeros(len(cells), dtype=np.int32)
+        if g.cell_environments is not None:
+            environments = g.cell_environments[cells]
+        counts = self.node_count(), g.environment_count()
+        return environments_of_nodes(f"{g.name}: the node", nodes, environments, *counts)
+
+    def nodes_and_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each node of each cell, and its cell."""
+        table = self.cell_nodes
+        return table.ravel(), np.repeat(np.arange(len(table)), table.shape[1])
 
     @property
     def MAX_NODES_PER_ELEMENT(self) -> int:

@@ -20,6 +20,7 @@ from ...lang.kernel import func, kernel
 from ...lang.values.scalars import int32
 from ...launches.launch import launch
 from ..geometries.cell_geometry import Geometry, SideTable, Ways
+from ..geometries.environments import EnvironmentParts
 from ..geometries.mesh_geometry import inverse_in_space, inverse_in_surface
 from ..kernel_records import (
     jacobian_at,
@@ -60,7 +61,7 @@ def moved_jacobian(g: Any, cell: int, place: Any):
 
 
 @cache
-def deformed_record(base: Any, field: Any, is_surface: bool) -> Any:
+def deformed_record(base: Any, field: Any, is_surface: bool, has_several: bool) -> Any:
     """What kernels need of a deformed geometry, given the class of records of the field, and of the geometry that it
     moves (None if the field has positions).
     """
@@ -68,9 +69,10 @@ def deformed_record(base: Any, field: Any, is_surface: bool) -> Any:
     supplies = dict(zip(("position_at", "jacobian_at"), functions))
     supplies["inverse_at"] = inverse_in_surface if is_surface else inverse_in_space
     refuses = dict.fromkeys(("find_cell", "coords_in", "nearest_in"), _NO_LOOKUP)
-    own = {} if base is None else {"base": base}
-    name = f"Deformed{base.__name__ if base else ''}By{field.__name__}"
-    return record(name, {"field": field} | own, supplies, refuses)
+    own, environments = {} if base is None else {"base": base}, EnvironmentParts.of(has_several)
+    name = f"Deformed{base.__name__ if base else ''}By{field.__name__}{environments.suffix}"
+    fields = {"field": field} | own | environments.fields
+    return record(name, fields, supplies | environments.supplies, refuses | environments.refuses)
 
 
 @kernel
@@ -139,6 +141,20 @@ class DeformedGeometry(Geometry):
         """Number of cells."""
         return self.base.cell_count()
 
+    def environment_count(self) -> int:
+        """Number of environments."""
+        return self.base.environment_count()
+
+    @property
+    def cell_env(self) -> Any:
+        """The environment of each cell, where a program gave one."""
+        return self.base.cell_env
+
+    @property
+    def cell_environments(self) -> np.ndarray | None:
+        """The environment of each cell, on the host; None if there is one environment."""
+        return self.base.cell_environments
+
     def vertex_count(self) -> int:
         """Number of vertices."""
         return self.base.vertex_count()
@@ -195,4 +211,6 @@ class DeformedGeometry(Geometry):
         field: Any = self.field.record(points)
         base: Any = (self.base.record(points),) if self.relative else ()
         kinds: Any = type(base[0]) if base else None, type(field)
-        return deformed_record(*kinds, self.cell_dimension < self.dimension)(field, *base)
+        environments = self.kernel_environments
+        kind = deformed_record(*kinds, self.cell_dimension < self.dimension, bool(environments))
+        return kind(field, *base, *environments)

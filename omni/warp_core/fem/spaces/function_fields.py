@@ -20,6 +20,7 @@ from ...lang.values.struct_operators import CALL
 from ..domains.domains import GeometryDomain
 from ..field_operators import grad
 from ..geometries.cell_geometry import RecordCache
+from ..geometries.environments import environment_of
 from ..geometries.lookup import find_cell, make_free_sample
 from ..kernel_records import (
     SAMPLE,
@@ -221,6 +222,11 @@ class NonconformingField(DomainField):
             raise ValueError(
                 f"NonconformingField: {mine.name} and {other.name} need the same numbers and as many coordinates"
             )
+        if other.environment_count() not in (1, mine.environment_count()):
+            raise ValueError(
+                f"NonconformingField: {other.name} has {other.environment_count()} environments, and {mine.name} has "
+                f"{mine.environment_count()}; expected as many, or one"
+            )
         self.field, self.background, self.dtype = field, background, field.dtype
 
     def record(self, points: np.ndarray | None) -> Any:
@@ -236,6 +242,7 @@ class NonconformingField(DomainField):
             *map(type, (where[0], field, searched)),
             type(background) if has_field else self.dtype,
             has_field,
+            other.environment_count() > 1,
             self.field.space.values,
             scalar,
             other.dimension,
@@ -252,6 +259,7 @@ def _nonconforming_record(
     searched: Any,
     background: Any,
     has_field: bool,
+    has_several: bool,
     values: Values,
     scalar: Scalar,
     dimension: int,
@@ -260,8 +268,10 @@ def _nonconforming_record(
 
     @func
     def found(u: Any, s: SAMPLE):
-        x = place_of(u, s)
-        cell, coords = find_cell(u.searched, x, -1, 0, 0, 0)
+        x, environment = place_of(u, s), 0
+        if has_several:
+            environment = environment_of(u.geometry, s.cell)
+        cell, coords = find_cell(u.searched, x, -1, 0, 0, 0, environment)
         away = position_at(u.searched, cell, coords, coords) - x
         return make_free_sample(cell, coords), dot(away, away) <= u.tolerance * u.tolerance
 
@@ -294,6 +304,6 @@ def _nonconforming_record(
         return type(inside)()
 
     parts = {"field": field, "searched": searched, "background": background, "tolerance": scalar_class(scalar)}
-    name = f"NonconformingField_{values.word}" + "_on_field" * has_field
+    name = f"NonconformingField_{values.word}" + "_on_field" * has_field + "_of_environments" * has_several
     supplies, refuses = operators(values, dimension, Parts(value, gradient, value, gradient))
     return record(name, _places(geometry, scalar) | parts, supplies, refuses)

@@ -181,6 +181,11 @@ class PointBasisSpace(BasisSpace):
         within = np.arange(count) - np.repeat(points.places[0].numpy()[:-1], points.counts)
         return np.where((self._limit < 0) | (within < self._limit), found, NULL_NODE_INDEX).astype(np.int32)
 
+    def nodes_and_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each node of each cell, and its cell."""
+        is_node = self.point_nodes != NULL_NODE_INDEX
+        return self.point_nodes[is_node], self.points.by_points.domain.element_indices[is_node]
+
     def element_nodes(self, domain: Any) -> np.ndarray:
         """The node of each point."""
         return self.point_nodes[:, None]

@@ -31,16 +31,51 @@ class SpacePartition:
     PartitionArg = PART_NODES
     partition_node_index = place_of_node
 
-    def __init__(self, space_topology: BasisSpace, geo_partition: GeometryPartition, with_halo: bool = True):
+    def __init__(
+        self,
+        space_topology: BasisSpace,
+        geo_partition: GeometryPartition,
+        with_halo: bool = True,
+        max_node_count: int = -1,
+        environment_first: bool = False,
+    ):
         self.space_topology, self.geo_partition = space_topology, geo_partition
         self.geometry, self._with_halo = space_topology.geometry, with_halo
+        self._max_node_count, self._environment_first = max_node_count, environment_first
 
     @cached_property
     def _groups(self) -> list[np.ndarray]:
         """Its nodes in the space: inside, at the frontier, then those that other parts have, of cells beyond sides of
-        its own, then of others.
+        its own, then of others. With a number of nodes that the program gave, all are in the first group.
         """
-        return self.space_topology.part_nodes(self.geo_partition, self._with_halo)
+        groups = self._own_groups
+        if self._max_node_count < 0:
+            return groups
+        found, most = np.concatenate(groups), min(self._max_node_count, self.space_topology.node_count())
+        if len(found) > most:
+            raise ValueError(f"make_space_partition: max_node_count={most}: the part has {len(found)} nodes")
+        others = np.setdiff1d(np.arange(self.space_topology.node_count()), found)[: most - len(found)]
+        return [np.concatenate([found, others]), *[np.empty(0, dtype=np.int64)] * 3]
+
+    @cached_property
+    def _own_groups(self) -> list[np.ndarray]:
+        """The nodes that its elements have, in groups."""
+        groups = self.space_topology.part_nodes(self.geo_partition, self._with_halo)
+        if self._environment_first:
+            order = np.argsort(self.space_topology.node_environments[groups[0]], kind="stable")
+            groups = [groups[0][order], *groups[1:]]
+        return groups
+
+    @cached_property
+    def env_offsets(self) -> array | None:
+        """Where the nodes of each environment begin, and where those of the last one end: int32. None unless nodes are
+        in the order of environments.
+        """
+        if not self._environment_first:
+            return None
+        environments = self.space_topology.node_environments[self._own_groups[0]]
+        starts = np.searchsorted(environments, np.arange(self.geometry.environment_count() + 1))
+        return array(starts.astype(np.int32), dtype=int32, device=self.geometry.device)
 
     def node_count(self) -> int:
         """Number of nodes."""
@@ -141,8 +176,10 @@ def make_space_partition(
         space_topology: `space.topology`.
         geometry_partition: The part; the whole geometry if left out.
         with_halo: Whether nodes of cells beyond the frontier belong to it, which sides there need.
-        max_node_count: Without effect.
-        environment_first: False; others are refused.
+        max_node_count: How many nodes there are, at most those of the space: nodes that no element of the part has fill
+            up the rest. As many as the part has if negative.
+        environment_first: Whether nodes are in the order of environments. `env_offsets` of the result says where those
+            of each begin. Parts of a geometry need `with_halo=False`.
         device: Without effect.
         temporary_store: Without effect.
 
@@ -152,13 +189,13 @@ def make_space_partition(
     >>> nodes.node_count(), nodes.owned_node_count(), nodes.interior_node_count()
     (8, 6, 2)
     """
-    if environment_first:
-        raise NotImplementedError("make_space_partition: wp.fem has no environments yet; leave environment_first out")
     topology = getattr(space_topology, "topology", space_topology)
     part = geometry_partition or GeometryPartition(topology.geometry)
     if part.geometry is not topology.geometry:
         raise ValueError("make_space_partition: the space and the part belong to two geometries; make both of the same")
-    return SpacePartition(topology, part, with_halo)
+    if environment_first and with_halo and not part.is_whole:
+        raise ValueError("make_space_partition: environment_first of a part of a geometry needs with_halo=False")
+    return SpacePartition(topology, part, with_halo, max_node_count, environment_first)
 
 
 def make_space_restriction(
