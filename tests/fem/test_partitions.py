@@ -280,3 +280,96 @@ def test_gradients_of_parts():
             residual(space, part, wp.array(moved, dtype=F), out)
             pair.append(out.numpy()[0])
         assert dofs.grad.numpy()[i] == pytest.approx((pair[0] - pair[1]) / 2e-5, rel=1e-6, abs=1e-7)
+
+
+# -- numbers of cells, sides and nodes that a program asks for ------------------------------------------------------
+
+
+@fem.integrand
+def unit(s: fem.Sample):
+    return 1.0
+
+
+@fem.integrand
+def even_load(s: fem.Sample, v: fem.Field):
+    return v(s)
+
+
+def padded_part(**limits):
+    """Three of the six cells of a grid of 3 x 2."""
+    geo = fem.Grid2D(res=(3, 2), scalar_type=F)
+    return fem.ExplicitGeometryPartition(geo, wp.array([0, 1, 1, 0, 0, 1], dtype=int), **limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "counts"),
+    [
+        ({}, (3, 8, 5, 7)),
+        ({"max_cell_count": 5}, (5, 8, 5, 7)),
+        ({"max_cell_count": 10}, (6, 8, 5, 7)),
+        ({"max_side_count": 0}, (3, 0, 0, 0)),
+        ({"max_cell_count": 5, "max_side_count": 0}, (5, 0, 0, 0)),
+        ({"max_side_count": 30}, (3, 17, 17, 17)),
+    ],
+)
+def test_parts_count_what_a_program_asks_for(limits, counts):
+    """Numbers that warp-lang 1.19 gives for the same part. Integrals are those of the cells that are there."""
+    part = padded_part(**limits)
+    found = part.cell_count(), part.side_count(), part.boundary_side_count(), part.frontier_side_count()
+    assert found == counts
+    assert fem.integrate(unit, domain=fem.Cells(part)) == pytest.approx(0.5)
+    nodes = fem.make_space_partition(fem.make_polynomial_space(part.geometry).topology, part)
+    halo = [9, 0] if counts[1] else []
+    assert nodes.space_node_indices().list() == [*range(1, 9), 10, 11, *halo]
+
+
+def test_kernels_see_cells_that_are_not_there():
+    part = padded_part(max_cell_count=5)
+
+    @wp.kernel
+    def store(cells: part.CellArg, found: wp.array(dtype=int)):
+        i = wp.tid()
+        found[i] = part.cell_index(cells, i)
+
+    found = wp.zeros(part.cell_count(), dtype=int)
+    wp.launch(store, dim=part.cell_count(), inputs=[part.cell_arg_value(), found])
+    assert found.list() == [1, 2, 5, fem.NULL_ELEMENT_INDEX, fem.NULL_ELEMENT_INDEX]
+    at = wp.array([(0.5, 0.75), (0.9, 0.9)], dtype=wp.vec2d)
+    cells, coords = wp.array([0, 2], dtype=int), wp.zeros(2, dtype=wp.vec3d)
+    pic = fem.PicQuadrature(fem.Cells(part), (cells, coords), use_domain_element_indices=True)
+    assert pic.cell_particle_offsets.list() == [0, 1, 1, 2, 2, 2]
+    assert fem.PicQuadrature(fem.Cells(part), at).cell_particle_offsets.list() == [0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("count", [12, 20])
+def test_nodes_fill_up_a_number(count):
+    """Numbers that warp-lang 1.19 gives: other nodes of the space follow, and rows of forms are zero there."""
+    part = padded_part()
+    space = fem.make_polynomial_space(part.geometry)
+    nodes = fem.make_space_partition(space.topology, part, with_halo=False, max_node_count=count)
+    assert (nodes.node_count(), nodes.owned_node_count(), nodes.interior_node_count()) == (12, 12, 12)
+    assert nodes.space_node_indices().list() == [*range(1, 9), 10, 11, 0, 9]
+    test = fem.make_test(space, space_partition=nodes, domain=fem.Cells(part))
+    loads = fem.integrate(even_load, fields={"v": test})
+    np.testing.assert_allclose(loads.numpy(), np.array([1, 1, 1, 2, 1, 1, 2, 1, 1, 1, 0, 0]) / 24.0, rtol=1e-12)
+
+
+def test_parts_take_other_cells():
+    part = padded_part(max_cell_count=4)
+    before = part.boundary_side_count()
+    part.rebuild(wp.array([1, 1, 1, 1, 0, 0], dtype=int))
+    assert (part.cell_count(), part.cells.tolist()) == (4, [0, 1, 2, 3])
+    assert part.boundary_side_count() == 6 != before
+    with pytest.raises(ValueError, match=r"max_cell_count=4: the part has 5"):
+        part.rebuild(wp.array([1, 1, 1, 1, 1, 0], dtype=int))
+
+
+def test_too_many_are_refused():
+    with pytest.raises(ValueError, match=r"max_cell_count=2: the part has 3"):
+        padded_part(max_cell_count=2)
+    with pytest.raises(ValueError, match=r"max_side_count=3: the part has 8"):
+        padded_part(max_side_count=3).side_count()
+    part = padded_part()
+    nodes = fem.make_space_partition(fem.make_polynomial_space(part.geometry).topology, part, max_node_count=4)
+    with pytest.raises(ValueError, match=r"max_node_count=4: the part has 12 nodes"):
+        nodes.node_count()

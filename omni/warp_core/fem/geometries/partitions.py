@@ -6,6 +6,7 @@ A side belongs to the part of its first cell. It is on the frontier of a part th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...lang.types import BOOL, I32
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
 from ..index_types import NULL_ELEMENT_INDEX
-from .cell_geometry import Geometry
+from .cell_geometry import Geometry, forget
 from .kernel_arguments import PartArguments
 
 __all__ = [
@@ -59,9 +60,14 @@ class GeometryPartition(PartArguments):
         """Its cells; None for all of them."""
         return None if self.has_cell is None else np.flatnonzero(self.has_cell).astype(np.int32)
 
+    max_cell_count = -1  # how many cells it counts, at most those of the geometry; as many as it has if negative
+    max_side_count = -1  # the same for sides; without any if 0
+
     @cached_property
     def sides(self) -> np.ndarray | None:
         """The sides whose first cell it has; None for all of them."""
+        if self.max_side_count == 0:
+            return np.empty(0, dtype=np.int32)
         return None if self.has_cell is None else _numbers(self.has_cell[self.geometry.sides.cells])
 
     @cached_property
@@ -74,15 +80,18 @@ class GeometryPartition(PartArguments):
     def frontier_sides(self) -> np.ndarray:
         """The sides of which it has one of two cells."""
         sides = self.geometry.sides
-        if self.has_cell is None:
+        if self.has_cell is None or self.max_side_count == 0:
             return np.empty(0, dtype=np.int32)
         has_one = self.has_cell[sides.cells] != self.has_cell[sides.others]
         return _numbers(has_one & ~sides.is_boundary)
 
     @cached_property
     def kernel_cells(self) -> array:  # type: ignore[override]
-        """Its cells, as kernels read them; empty for all of them."""
-        found = np.empty(0, dtype=np.int32) if self.cells is None else self.cells
+        """Its cells, as kernels read them, and NULL_ELEMENT_INDEX up to `cell_count`; empty for all of them."""
+        found = np.empty(0, dtype=np.int32)
+        if self.cells is not None:
+            found = np.full(self.cell_count(), NULL_ELEMENT_INDEX, dtype=np.int32)
+            found[: len(self.cells)] = self.cells
         return array(found, dtype=int32, device=self.geometry.device)
 
     @cached_property
@@ -96,19 +105,33 @@ class GeometryPartition(PartArguments):
 
     def cell_count(self) -> int:
         """Number of cells."""
-        return self.geometry.cell_count() if self.cells is None else len(self.cells)
+        if self.cells is None:
+            return self.geometry.cell_count()
+        return self._counted("max_cell_count", len(self.cells), self.geometry.cell_count)
 
     def side_count(self) -> int:
         """Number of sides: those whose first cell it has."""
-        return self.geometry.side_count() if self.sides is None else len(self.sides)
+        return self.geometry.side_count() if self.sides is None else self._counted_sides(self.sides)
 
     def boundary_side_count(self) -> int:
         """Number of its sides that belong to one cell alone."""
-        return len(self.boundary_sides)
+        return self._counted_sides(self.boundary_sides)
 
     def frontier_side_count(self) -> int:
         """Number of sides of which it has one of two cells."""
-        return len(self.frontier_sides)
+        return self._counted_sides(self.frontier_sides)
+
+    def _counted_sides(self, sides: np.ndarray) -> int:
+        return self._counted("max_side_count", len(sides), self.geometry.side_count)
+
+    def _counted(self, limit: str, found: int, there: Callable[[], int]) -> int:
+        """The number that a program asked for, or how many there are. Raises ValueError if there are more."""
+        most = getattr(self, limit)
+        if most < 0:
+            return found
+        if found > most:
+            raise ValueError(f"{type(self).__name__}: {limit}={most}: the part has {found}")
+        return min(most, there())
 
 
 def _numbers(mask: np.ndarray) -> np.ndarray:
@@ -134,8 +157,9 @@ class ExplicitGeometryPartition(CellBasedGeometryPartition):
     Args:
         geometry: The geometry.
         cell_mask: An integer for each cell: 0 for those that are left out.
-        max_cell_count: Without effect.
-        max_side_count: Without effect.
+        max_cell_count: How many cells `cell_count` returns, at most those of the geometry. Kernels of programs see
+            NULL_ELEMENT_INDEX for cells that are not there. As many as the part has if negative.
+        max_side_count: The same for sides. If 0, the part has no sides, and its nodes no halo.
         temporary_store: Without effect.
 
     >>> geometry = wp.fem.Grid2D(res=(2, 2))
@@ -152,12 +176,36 @@ class ExplicitGeometryPartition(CellBasedGeometryPartition):
         max_side_count: int = -1,
         temporary_store: Any = None,
     ):
-        if not isinstance(cell_mask, array) or wc_type(cell_mask.dtype) not in (I32, BOOL):
-            raise TypeError(f"ExplicitGeometryPartition: cell_mask: expected an array of int32, got {_told(cell_mask)}")
-        count = geometry.cell_count()
-        if cell_mask.shape != (count,):
-            raise ValueError(f"ExplicitGeometryPartition: cell_mask: expected {count} elements, got {cell_mask.shape}")
-        super().__init__(geometry, cell_mask.numpy() != 0)
+        super().__init__(geometry, _picked(geometry, cell_mask))
+        self.max_cell_count, self.max_side_count = max_cell_count, max_side_count
+        self.cell_count()  # checks the number
+
+    def rebuild(self, cell_mask: array, temporary_store: Any = None) -> None:
+        """Take other cells. Domains and nodes from before are those of the cells before: make them again.
+
+        Args:
+            cell_mask: An integer for each cell: 0 for those that are left out.
+            temporary_store: Without effect.
+
+        >>> geometry = wp.fem.Grid2D(res=(2, 2))
+        >>> part = wp.fem.ExplicitGeometryPartition(geometry, wp.array([1, 1, 0, 0], dtype=int))
+        >>> part.rebuild(wp.array([1, 1, 1, 0], dtype=int))
+        >>> part.cell_count()
+        3
+        """
+        self._has_cell = _picked(self.geometry, cell_mask)
+        forget(self)
+        self.cell_count()
+
+
+def _picked(geometry: Geometry, cell_mask: Any) -> np.ndarray:
+    """True for each cell that a mask picks. Raises TypeError, ValueError."""
+    if not isinstance(cell_mask, array) or wc_type(cell_mask.dtype) not in (I32, BOOL):
+        raise TypeError(f"ExplicitGeometryPartition: cell_mask: expected an array of int32, got {_told(cell_mask)}")
+    count = geometry.cell_count()
+    if cell_mask.shape != (count,):
+        raise ValueError(f"ExplicitGeometryPartition: cell_mask: expected {count} elements, got {cell_mask.shape}")
+    return cell_mask.numpy() != 0
 
 
 def _told(given: Any) -> str:
