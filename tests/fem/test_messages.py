@@ -171,19 +171,9 @@ def moved(s: fem.Sample, v: fem.Field):
     return v(s)
 
 
-@fem.integrand
-def of_a_type(s: fem.Sample, v: fem.Field):
-    return fem.scalar_type(v)(0.5) * v(s)
-
-
 def test_samples_are_not_changed():
     with pytest.raises(wp.CompileError, match=r"`s.element_coords` cannot be assigned to(.|\n)*fem.lookup"):
         fem.integrate(moved, fields={"v": TEST})
-
-
-def test_missing_names_say_so_in_integrands():
-    with pytest.raises(wp.CompileError, match=r"wp.fem has no 'scalar_type' yet: write type\(s.qp_weight\)"):
-        fem.integrate(of_a_type, fields={"v": TEST})
 
 
 def test_more_than_two_cells_at_a_side_are_refused():
@@ -191,12 +181,6 @@ def test_more_than_two_cells_at_a_side_are_refused():
     geo = fem.Trimesh2D(wp.array([(0, 1, 2), (0, 1, 3), (0, 1, 4)], dtype=int), points)
     with pytest.raises(ValueError, match=re.escape("more than two cells share the side of the vertices [0, 1]")):
         geo.side_count()
-
-
-@pytest.mark.parametrize("name", ["scalar_type"])
-def test_missing_names_say_what_to_write(name):
-    with pytest.raises(AttributeError, match=f"wp.fem has no '{name}' yet: .*docs/fem.md lists what is there"):
-        getattr(fem, name)
 
 
 def test_unknown_names_are_unknown():

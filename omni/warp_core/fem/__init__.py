@@ -7,10 +7,9 @@ operators of integrands (field_operators.py). Public names are loaded when they 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..optional_names import loader
-from .refused_names import refusal
 
 if TYPE_CHECKING:
     from .adaptivity import adaptive_nanogrid_from_field as adaptive_nanogrid_from_field
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from .field_operators import outer as outer
     from .field_operators import partition_lookup as partition_lookup
     from .field_operators import position as position
+    from .field_operators import scalar_type as scalar_type
     from .field_operators import to_cell_side as to_cell_side
     from .field_operators import to_inner_cell as to_inner_cell
     from .field_operators import to_outer_cell as to_outer_cell
@@ -146,7 +146,7 @@ _OPERATORS = (
     "element_coordinates element_index element_partition_index environment_index grad grad_average grad_jump",
     "grad_outer inner jump lookup measure measure_ratio node_count node_index node_inner_weight",
     "node_inner_weight_gradient node_outer_weight node_outer_weight_gradient node_partition_index normal outer",
-    "partition_lookup position to_cell_side to_inner_cell to_outer_cell",
+    "partition_lookup position scalar_type to_cell_side to_inner_cell to_outer_cell",
 )
 _HOMES = {
     "cache": "Temporary TemporaryStore borrow_temporary borrow_temporary_like cache set_default_temporary_store",
@@ -190,14 +190,7 @@ _HOMES = {
 }
 _MODULES = ("cache", "field", "geometry", "linalg", "polynomial", "space", "utils")
 __all__ = [name for names in _HOMES.values() for name in names.split() if name not in _MODULES]
-_load = loader(__name__, _HOMES, globals())
-
-
-def __getattr__(name: str) -> Any:
-    refused = refusal(name)
-    if refused:
-        raise AttributeError(refused)
-    return _load(name)
+__getattr__ = loader(__name__, _HOMES, globals())
 
 
 def __dir__() -> list[str]:

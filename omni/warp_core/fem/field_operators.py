@@ -26,6 +26,7 @@ __all__ = [
     ),
     *("node_index", "node_inner_weight", "node_inner_weight_gradient", "node_outer_weight"),
     *("node_outer_weight_gradient", "node_partition_index", "normal", "outer", "partition_lookup", "position"),
+    "scalar_type",
     *("to_cell_side", "to_inner_cell", "to_outer_cell"),
 ]
 
@@ -135,6 +136,18 @@ environment_index = StructOperator(
     >>> @fem.integrand
     ... def weighed(s: fem.Sample, domain: fem.Domain, v: fem.Field, weights: wp.array(dtype=float)):
     ...     return weights[fem.environment_index(domain, s)] * v(s)
+    """,
+)
+scalar_type = StructOperator(
+    "scalar_type",
+    "fem.scalar_type(u)",
+    """The type of numbers of a domain or a field, `wp.float32` or `wp.float64`. So integrands make numbers of it.
+
+    >>> import omni.warp_core.fem as fem
+    >>> @fem.integrand
+    ... def energy(s: fem.Sample, u: fem.Field):
+    ...     half = fem.scalar_type(u)(0.5)
+    ...     return half * u(s) * u(s)
     """,
 )
 to_inner_cell = StructOperator(

@@ -58,7 +58,7 @@ _IN_PYTHON = {"__iter__": _fields, "__call__": _call}  # for kernels that run as
 def record(
     name: str,
     fields: Mapping[str, Any],
-    supplies: Mapping[str, Function] | None = None,
+    supplies: Mapping[str, Function | type] | None = None,
     refuses: Mapping[str, str] | None = None,
     read_only: str = "",
 ) -> Any:
@@ -67,7 +67,7 @@ def record(
     Args:
         name: Its name.
         fields: The types of its fields.
-        supplies: The functions that it supplies for operators.
+        supplies: The functions or types of numbers that it supplies for operators.
         refuses: Why it lacks operators, and what to write instead.
         read_only: Why kernels must not assign to its fields; empty if they may.
     """

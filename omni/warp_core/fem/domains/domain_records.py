@@ -230,9 +230,10 @@ _SUPPLIES = {
 }
 
 
-def _supplies(points: Any, sample: Any, size: Any, is_free: bool) -> dict[str, Any]:
+def _supplies(points: Any, sample: Any, size: Any, is_free: bool, scalar: Scalar) -> dict[str, Any]:
     """What a domain supplies, with the function that samples it."""
     own = {"sample": sample, "size": size, "points_of": points.points_of_domain}
+    own["scalar_type"] = scalar_class(scalar)
     return _SUPPLIES | own | {"sample_of_thread": points.sample_of_thread} | (LOOKUPS if is_free else {})
 
 
@@ -269,7 +270,7 @@ def cells_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int
         )
 
     size = size_of_cell_in_surface if is_surface else size_of_cell
-    supplies, refuses = _supplies(points, free_sample if is_free else sample, size, is_free), {}
+    supplies, refuses = _supplies(points, free_sample if is_free else sample, size, is_free, scalar), {}
     supplies |= {"measure_ratio": no_ratio, "to_inner_cell": cell_of, "to_outer_cell": cell_of}
     if is_surface:
         supplies["normal"] = normal_of_surface
@@ -321,7 +322,7 @@ def sides_record(geometry: Any, points: Any, scalar: Scalar, cell_dimension: int
     tables |= {"first_axes": axes, "last_axes": axes, "normals": axes}  # of each row
     tables["cell_volume"] = scalar_class(scalar)  # of the reference cell
     size = area_of_side if cell_dimension == 3 else length_of_side
-    supplies = _supplies(points, free_sample if is_free else sample, size, is_free)
+    supplies = _supplies(points, free_sample if is_free else sample, size, is_free, scalar)
     supplies |= {"normal": normal_of_side, "measure": measure_of_side}
     both, refuses = _both_cells(scalar, cell_dimension, dimension), {}
     if is_free:

@@ -29,6 +29,7 @@ from ..kernel_records import (
     moved_to,
     node_place,
     record,
+    scalar_class,
     shape_gradient,
     shape_value,
     vector_type,
@@ -266,6 +267,12 @@ class Values(NamedTuple):
     piola: Piola | None = None  # of vector-valued shape functions, whose nodes have numbers
 
     @property
+    def number(self) -> Any:
+        """The class of the numbers of values."""
+        t: Any = self.type
+        return scalar_class(getattr(t, "scalar", t))
+
+    @property
     def dof_dtype(self) -> Any:
         """The type of what a node has."""
         if self.piola:
@@ -302,6 +309,7 @@ def operators(values: Values, dimension: int, parts: Parts) -> tuple[dict, dict]
     """What a field of values of a kind supplies, and why it does not supply the rest."""
     t = values.type
     supplies = {CALL: parts.value, "outer": parts.outer, "jump": fall, "average": middle, "degree": degree_of}
+    supplies["scalar_type"] = values.number
     count = t.count if isinstance(t, Vec) else 0
     vectors = f"the operator needs a field of vectors with {dimension} components: make the space with"
     write = f"{vectors} `dtype=wp.vec{dimension}`"

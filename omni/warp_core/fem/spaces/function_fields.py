@@ -156,7 +156,8 @@ class ImplicitField(DomainField):
 @cache
 def _implicit_record(geometry: Any, scalar: Scalar, types: tuple[Type, ...], functions: GivenFunctions) -> Any:
     names = {"func": CALL, "grad_func": "grad", "div_func": "div"}
-    supplies = {names[k]: _at_position(f) for k, f in functions.given.items() if f is not None}
+    supplies: dict[str, Any] = {names[k]: _at_position(f) for k, f in functions.given.items() if f is not None}
+    supplies["scalar_type"] = scalar_class(scalar)
     if "grad" in supplies:
         supplies |= _in_cells(functions.given["func"], functions.given["grad_func"])
     refuses = {

@@ -23,7 +23,7 @@ from ..domains.point_quadratures import PointQuadrature
 from ..geometries.cell_geometry import RecordCache
 from ..geometries.partitions import GeometryPartition
 from ..index_types import NULL_NODE_INDEX
-from ..kernel_records import SAMPLE, one_at_points, record, row_at, scalar_class
+from ..kernel_records import SAMPLE, one_at_points, record, row_at
 from .basis_records import unit_of
 from .basis_spaces import BasisSpace, NodePositions
 from .dof_mappers import DofMapper
@@ -70,7 +70,8 @@ def point_field_record(values: Values) -> Any:
     """
     fields = {"dofs": array(dtype=values.dof_dtype), "places": array(dtype=int), "by_order": bool}
     value = _mapped_value(values.mapper) if values.mapper else value_at_point
-    return record(f"PointField_{values.word}", fields, {CALL: value}, _REFUSES)
+    supplies = {CALL: value, "scalar_type": values.number}
+    return record(f"PointField_{values.word}", fields, supplies, _REFUSES)
 
 
 def _mapped_value(mapper: DofMapper) -> Function:
@@ -86,9 +87,9 @@ def _mapped_value(mapper: DofMapper) -> Function:
 @cache
 def point_space_record(values: Values) -> Any:
     """What kernels need of a space to make test and trial fields."""
-    basis = record(f"PointBasis_{values.word}", {"value": python_type(values.type)}, {CALL: value_of_node}, _REFUSES)
-    scalar: Any = getattr(values.type, "scalar", values.type)
-    unit, one = unit_of(values), scalar_class(scalar)(1.0)
+    supplies: dict[str, Any] = {CALL: value_of_node, "scalar_type": values.number}
+    basis = record(f"PointBasis_{values.word}", {"value": python_type(values.type)}, supplies, _REFUSES)
+    unit, one = unit_of(values), values.number(1.0)
 
     @func
     def no_function(space: Any, s: Any, node: int):

@@ -124,7 +124,8 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     if isinstance(obj, Function):
         return _call_function(cx, obj, c)
     if isinstance(obj, StructOperator):
-        return _call_function(cx, operator_of(cx, obj, c), c)
+        found = operator_of(cx, obj, c)
+        return _call_function(cx, found, c) if isinstance(found, Function) else Static(found)
     if isinstance(obj, GradientOf):
         return GRADIENT[0](cx, obj.of, c)
     try:

@@ -14,8 +14,8 @@ from ..values import ElementRef, Front, spell_front
 from .overload_resolution import Call
 
 
-def operator_of(cx: Context, operator: StructOperator, c: Call) -> Function:
-    """The function that the first argument of a call supplies for an operator."""
+def operator_of(cx: Context, operator: StructOperator, c: Call) -> Function | type:
+    """The function, or the type of numbers, that the first argument of a call supplies for an operator."""
     if not c.args:
         raise cx.error("arguments", f"`{operator.shown}` takes at least one argument", c.node)
     first = c.args[0]
@@ -32,4 +32,5 @@ def operator_of(cx: Context, operator: StructOperator, c: Call) -> Function:
 
 def call_of(x: Front) -> Function | None:
     """The function that calls of a value run, None if it cannot be called."""
-    return supplied(x.type).get(CALL) if isinstance(x, (Value, ElementRef)) else None
+    found = supplied(x.type).get(CALL) if isinstance(x, (Value, ElementRef)) else None
+    return found if isinstance(found, Function) else None

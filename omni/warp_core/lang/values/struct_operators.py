@@ -10,8 +10,9 @@ what the operator means for it:
         side: float
         supplies = {"area": square_area}  # a @wp.func
 
-A kernel then writes `area(shape)`. Calling a value itself, `shape(x)`, runs the operator `call`. Start with
-`StructOperator`; `front/calls/struct_calls.py` lowers the calls.
+A kernel then writes `area(shape)`. Calling a value itself, `shape(x)`, runs the operator `call`. A struct may supply a
+type of numbers in place of a function, such as `wp.float64`: then the call is this type, and `number(shape)(0.5)` is a
+constant of it. Start with `StructOperator`; `front/calls/struct_calls.py` lowers the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..types import Struct, Type
 from .type_registry import python_type
 
 CALL = "call"  # the operator of `value(...)`
-_NONE: Mapping[str, Function] = {}
+_NONE: Mapping[str, Function | type] = {}
 
 
 class StructOperator:
@@ -45,13 +46,14 @@ class StructOperator:
         if self.name not in given:
             got = f"{type(args[0]).__name__} has none" if args else "got no argument"
             raise TypeError(f"`{self.shown}` is called with a struct that supplies it, in kernels: {got}")
-        return given[self.name](*args)
+        found = given[self.name]
+        return found if isinstance(found, type) else found(*args)
 
     def __repr__(self) -> str:
         return f"<operator {self.shown}>"
 
 
-def supplied(t: Type) -> Mapping[str, Function]:
+def supplied(t: Type) -> Mapping[str, Function | type]:
     """The operators that a type supplies, by name."""
     return getattr(python_type(t), "supplies", _NONE) if isinstance(t, Struct) else _NONE
 
@@ -66,7 +68,7 @@ def read_only(t: Type) -> str:
     return getattr(python_type(t), "read_only", "") if isinstance(t, Struct) else ""
 
 
-def all_supplied(t: Type) -> Iterator[tuple[str, Function]]:
+def all_supplied(t: Type) -> Iterator[tuple[str, Function | type]]:
     """The operators that a type and the types of its fields supply."""
     yield from supplied(t).items()
     if isinstance(t, Struct):
