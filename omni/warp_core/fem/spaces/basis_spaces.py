@@ -147,6 +147,10 @@ class BasisSpace:
         table = self.cell_nodes
         return table.ravel(), np.repeat(np.arange(len(table)), table.shape[1])
 
+    def element_node_indices(self) -> array:
+        """Return the nodes of each cell: int32, cells x nodes of a cell."""
+        return array(self.cell_nodes, dtype=int32, device=self.geometry.device)
+
     @property
     def MAX_NODES_PER_ELEMENT(self) -> int:
         """The largest number of nodes of a cell."""

@@ -291,6 +291,11 @@ class FieldRestriction:
     def __init__(self, field: DiscreteField, domain: GeometryDomain):
         self.field, self.domain = field, domain
 
+    @property
+    def space(self) -> FunctionSpace:
+        """The space of the field."""
+        return self.field.space
+
 
 def make_restriction(
     field: DiscreteField,

@@ -17,6 +17,7 @@ from .basis_spaces import VECTOR_BASES, BasisSpace, make_polynomial_basis_space
 from .dof_mappers import DofMapper
 from .field_records import Values
 from .fields import DiscreteField, make_discrete_field
+from .node_cells import node_simplices, vtk_cells_of
 from .space_partitions import SpacePartition
 from .vector_functions import Piola
 
@@ -95,6 +96,59 @@ class FunctionSpace:
             return found
         out.assign(found)
         return out
+
+    def node_grid(self) -> list[np.ndarray]:
+        """Return the positions of the nodes of a grid as arrays like those of `np.meshgrid`: one for each coordinate.
+
+        Raises:
+            ValueError: Nodes lie on no grid.
+
+        >>> x, y = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(2, 1))).node_grid()
+        >>> x.tolist()
+        [[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]
+        """
+        g, steps = self.geometry, self.basis.degree
+        shape = tuple(r * steps + 1 for r in getattr(g, "counts", ()))
+        if not shape or self.node_count() != np.prod(shape):
+            raise ValueError(
+                f"node_grid: the nodes lie on no grid; make a continuous space of one grid, not of {g.name}"
+            )
+        return [x.reshape(shape) for x in np.asarray(self.basis.node_positions()).T]
+
+    def node_triangulation(self) -> np.ndarray:
+        """Return triangles between the nodes of cells in the plane or of a surface, as rows of three nodes.
+
+        Raises:
+            ValueError: Nodes lie on no lattice, or cells are in space.
+
+        >>> wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(1, 1))).node_triangulation().tolist()
+        [[0, 2, 3], [0, 1, 3]]
+        """
+        self._check_cells("node_triangulation", 2)
+        return node_simplices(self.basis.shape, self.basis.cell_nodes)
+
+    def node_tets(self) -> np.ndarray:
+        """Return tetrahedra between the nodes of cells in space, as rows of four nodes: see `node_triangulation`."""
+        self._check_cells("node_tets", 3)
+        return node_simplices(self.basis.shape, self.basis.cell_nodes)
+
+    def vtk_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return cells between nodes as VTK and PyVista take them: of each the number of its vertices and these, and
+        the kinds of cells. Cells of a higher degree are several of degree 1.
+
+        Raises:
+            ValueError: Nodes lie on no lattice.
+
+        >>> cells, kinds = wp.fem.make_polynomial_space(wp.fem.Grid2D(res=(1, 1))).vtk_cells()
+        >>> cells.tolist(), kinds.tolist()
+        ([4, 0, 2, 3, 1], [9])
+        """
+        return vtk_cells_of(self.basis.shape, self.basis.cell_nodes)
+
+    def _check_cells(self, method: str, dimension: int) -> None:
+        found = self.geometry.cell_dimension
+        if found != dimension:
+            raise ValueError(f"{method}: the cells of {self.geometry.name} have {found} dimensions, not {dimension}")
 
     def make_field(self, space_partition: SpacePartition | None = None) -> DiscreteField:
         """Return a discrete field of this space, zero everywhere."""

@@ -11,8 +11,8 @@ what the operator means for it:
         supplies = {"area": square_area}  # a @wp.func
 
 A kernel then writes `area(shape)`. Calling a value itself, `shape(x)`, runs the operator `call`. A struct may supply a
-type of numbers in place of a function, such as `wp.float64`: then the call is this type, and `number(shape)(0.5)` is a
-constant of it. Start with `StructOperator`; `front/calls/struct_calls.py` lowers the calls.
+type of numbers in place of a function, such as `wp.float64`. Then the call is this type. Start with `StructOperator`;
+`front/calls/struct_calls.py` lowers the calls.
 """
 
 from __future__ import annotations
