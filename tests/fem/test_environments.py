@@ -364,6 +364,13 @@ def test_sparse_grids_of_environments():
     assert touching.boundary_side_count() == geo.boundary_side_count()
 
 
+def test_a_sparse_grid_is_one_environment():
+    """Arrays that warp-lang 1.19 gives for a grid that was made without environments."""
+    geo = fem.Nanogrid(wp.Volume.allocate_by_voxels(wp.array([(0, 0, 0), (3, 1, 0)], dtype=wp.vec3i), voxel_size=1.0))
+    assert (geo.environment_count(), geo.cell_env.list()) == (1, [0, 0])
+    assert geo.env_offsets.numpy().tolist() == [[0, 0, 0]]
+
+
 def test_points_in_the_world_and_masks():
     points = 0.5 * VOXELS + np.array([0.2, -0.1, 0.24])
     arrays = wp.array(points, dtype=wp.vec3), wp.array(OF_VOXELS, dtype=int)

@@ -91,15 +91,15 @@ class SparseGrid(Geometry):
         """Number of environments."""
         return self._environment_count
 
-    @property
-    def cell_env(self) -> array | None:
-        """The environment of each cell as an array of int32; None if the grid was made without environments."""
-        return self._cell_env
+    @cached_property
+    def cell_env(self) -> array:  # type: ignore[override]
+        """The environment of each cell as an array of int32."""
+        return zeros(self.cell_count(), dtype=int32, device=self.device) if self._cell_env is None else self._cell_env
 
-    @property
-    def env_offsets(self) -> array | None:
-        """How far each environment is moved in the volume, in voxels; None without environments."""
-        return self._env_offsets
+    @cached_property
+    def env_offsets(self) -> array:
+        """How far each environment is moved in the volume, in voxels: `wp.vec3i`."""
+        return zeros(1, dtype=vec3i, device=self.device) if self._env_offsets is None else self._env_offsets
 
     @cached_property
     def cell_environments(self) -> np.ndarray | None:
