@@ -310,6 +310,21 @@ def test_a_grid_is_rebuilt():
         sparse().rebuild(wp.array(second, dtype=wp.vec3i))
 
 
+def test_a_space_takes_the_cells_of_a_rebuilt_grid():
+    placement = {"voxel_size": 0.5, "rebuildable": True, "max_active_voxels": 16}
+    volume = wp.Volume.allocate_by_voxels(wp.array(VOXELS[:3], dtype=wp.vec3i), **placement)
+    geo = fem.Nanogrid(volume, scalar_type=F, rebuildable=True)
+    space = fem.make_polynomial_space(geo, degree=2)
+    assert space.node_count() == len(np.unique(space.basis.cell_nodes))
+    other = np.array([[2, 0, 0], [7, 7, 7]], dtype=np.int32)
+    geo.rebuild(wp.array(other, dtype=wp.vec3i))
+    space.topology.rebuild()
+    wanted = fem.make_polynomial_space(sparse(other, voxel_size=0.5), degree=2)
+    np.testing.assert_allclose(space.node_positions(), wanted.node_positions(), rtol=1e-12)
+    a, b = (fem.integrate(mass, fields={"u": fem.make_trial(s), "v": fem.make_test(s)}) for s in (space, wanted))
+    np.testing.assert_allclose(dense(a), dense(b), rtol=1e-12, atol=1e-16)
+
+
 def test_what_is_not_there_is_refused():
     volume = wp.Volume.allocate_by_voxels(wp.array(VOXELS, dtype=wp.vec3i), voxel_size=1.0)
     with pytest.raises(TypeError, match=r"expected a wp\.Volume, got ndarray"):

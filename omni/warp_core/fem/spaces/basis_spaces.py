@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays.array import array
 from ...lang.values.scalars import int32
 from ..domains.domains import GeometryDomain
-from ..geometries.cell_geometry import Geometry, RecordCache
+from ..geometries.cell_geometry import Geometry, RecordCache, forget
 from ..geometries.environments import environments_of_nodes
 from ..geometries.partitions import GeometryPartition
 from ..geometries.reference_cells import Element
@@ -147,6 +147,10 @@ class BasisSpace:
         table = self.cell_nodes
         return table.ravel(), np.repeat(np.arange(len(table)), table.shape[1])
 
+    def rebuild(self) -> None:
+        """Take the cells that the geometry has now, after it was rebuilt: see `fem.Nanogrid.rebuild`."""
+        forget(self)
+
     def element_node_indices(self) -> array:
         """Return the nodes of each cell: int32, cells x nodes of a cell."""
         return array(self.cell_nodes, dtype=int32, device=self.geometry.device)
@@ -238,6 +242,11 @@ class ShapeBasisSpace(BasisSpace):
             )
         super().__init__(topology.geometry, shape, topology.discontinuous)
         self._topology = topology
+
+    def rebuild(self) -> None:
+        """Take the cells that the geometry has now, after it was rebuilt."""
+        self._topology.rebuild()
+        super().rebuild()
 
     @cached_property
     def _numbered(self) -> tuple[np.ndarray, int]:
