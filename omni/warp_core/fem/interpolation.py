@@ -21,7 +21,7 @@ from .domains.domains import Cells, GeometryDomain
 from .domains.quadratures import LoosePoints, NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Field, Integrand, Sample, integrand, kept
-from .interpolation_matrices import interpolate_matrix, node_points
+from .interpolation_matrices import interpolate_matrix
 from .interpolation_vectors import interpolate_vectors
 from .kernel_records import measure_at, sample_at, sample_of_thread
 from .spaces.basis_spaces import BasisSpace
@@ -206,6 +206,11 @@ def _at_points(given: Arguments, dest: Any, where: Any) -> None:
         dest = dest.dof_values
     if dest is not None and dest.shape != (count,):
         raise ValueError(f"integrand `{name}`: dest: expected {count} elements, one for each point, got {dest.shape}")
+    if dest is not None and isinstance(where, NodalQuadrature):  # elements have points of the same number
+        _, numbers, places = _node_samples(where.basis, where.numbered_by, where.domain)
+        found = node_kernel(given.integrand, given.picks, "first", mapper)
+        _store_nodes(given, found, where, numbers, places, dest)
+        return
     inner = given.places(where)
     rest, outputs = [given.record(inner)], []
     if dest is not None:
@@ -283,16 +288,23 @@ def _at_nodes(given: Arguments, dest: DiscreteField, domain: GeometryDomain, red
         interpolate_vectors(given, dest, points, nodes, places)
         return
     found = node_kernel(given.integrand, given.picks, reduction, dest.space.dof_mapper)
+    _store_nodes(given, found, points, nodes, places, dest.dof_values)
+
+
+def _store_nodes(
+    given: Arguments, kernel: Kernel, points: NodalQuadrature, nodes: array, places: Places, dest: array
+) -> None:
     inner = given.places(points)
-    inputs = [points.record(inner is None), nodes, *places, domain.element_count(), given.record(inner)]
-    given.run(found, nodes.size, inputs, [dest.dof_values], _WANTED)
+    inputs = [points.record(inner is None), nodes, *places, points.domain.element_count(), given.record(inner)]
+    given.run(kernel, nodes.size, inputs, [dest], _WANTED)
 
 
 def _node_samples(basis: BasisSpace, of: Any, domain: GeometryDomain) -> tuple[NodalQuadrature, array, Places]:
     """The nodes of a space or of a part of it in a domain, and the points of elements they are: point x element."""
 
     def find() -> tuple[NodalQuadrature, array, Places]:
-        points, table = node_points(basis, of, domain)
+        points = NodalQuadrature(domain, basis_space=basis)
+        table = points.nodes_in(of)
         nodes, starts = np.unique(np.sort(table.ravel()), return_index=True)
         arrays = nodes[nodes != NULL_NODE_INDEX], by_node(table), [*starts, table.size]
         made = [array(a, dtype=int32, device=domain.geometry.device) for a in arrays]

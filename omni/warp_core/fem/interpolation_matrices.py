@@ -21,12 +21,10 @@ from ..lang.values.type_registry import wc_type
 from ..launches.launch import launch
 from ..sparse.matrix import BsrMatrix
 from ..sparse.triplets import bsr_set_from_triplets
-from .domains.domains import GeometryDomain
 from .domains.quadratures import NodalQuadrature, Quadrature
 from .index_types import NULL_NODE_INDEX
 from .integrands import Arguments, Integrand, kept
 from .kernel_records import basis_at, function_at, measure_at, sample_of_thread, with_dofs_of
-from .spaces.basis_spaces import BasisSpace
 
 _WANTED = "an integrand returns what a row of the matrix holds: a number, or a vector of as many rows as blocks have"
 
@@ -125,12 +123,13 @@ def _rows(
     if space is None:
         if not isinstance(where, Quadrature):
             raise ValueError("interpolate: say which rows a matrix has: at=quadrature, or dest_space=space")
-        return where, where.point_numbers(), None
+        numbers = where.point_numbers()
+        return where, *(_reduced(where, numbers, "first") if isinstance(where, NodalQuadrature) else (numbers, None))
     nodes = part if part is not None else space.basis
     if space.basis.points is not None:
         return space.basis.points, nodes.numbered(space.basis.point_nodes), None
-    points, table = node_points(space.basis, nodes, where)
-    rows = table.T.ravel()
+    points = NodalQuadrature(where, basis_space=space.basis)
+    rows = points.nodes_in(nodes).T.ravel()
     return points, *_reduced(points, rows, reduction)
 
 
@@ -153,21 +152,3 @@ def _reduced(points: Quadrature, rows: np.ndarray, reduction: str) -> tuple[np.n
         weights = sizes.numpy().astype(np.float64)
     _, group = np.unique(rows, return_inverse=True)
     return rows, weights / np.bincount(group, weights)[group]
-
-
-def node_points(basis: BasisSpace, of: Any, domain: GeometryDomain) -> tuple[NodalQuadrature, np.ndarray]:
-    """The nodes of elements as points, and the number of each in a space or in a part of it: point x element."""
-    points = NodalQuadrature(domain, basis_space=basis)
-    found = of.cell_nodes[domain.element_cells[None], _local_nodes(basis, domain, points)]
-    if domain.is_sides and basis.degree:  # nodes are on whole sides of cells, not on parts of these
-        found[:, domain.element_ways >= len(domain.geometry.cell.facets)] = NULL_NODE_INDEX
-    return points, found
-
-
-def _local_nodes(basis: BasisSpace, domain: GeometryDomain, points: NodalQuadrature) -> np.ndarray:
-    """Which node of its cell each point of each element is: point x element."""
-    count = len(points.points)
-    if not domain.is_sides:
-        return np.arange(count)[:, None]
-    distances = np.abs(domain.cell_points(points.points)[:, None] - basis.shape.nodes[None]).sum(axis=2)
-    return distances.argmin(axis=1).reshape(-1, count)[domain.element_ways].T

@@ -22,7 +22,7 @@ from ..geometries.reference_cells import Element, outward_normals, reference_cel
 from ..index_types import ElementKind
 from ..kernel_records import vector_type
 from .domain_records import cells_record, sides_record
-from .point_records import same_points_record
+from .point_records import numbered_points_record, same_points_record
 
 __all__ = ["BoundarySides", "Cells", "FrontierSides", "GeometryDomain", "Sides", "Subdomain"]
 
@@ -124,11 +124,13 @@ class GeometryDomain(DomainArguments):
         """Points of elements as points of cells: for each way to lie in a cell, all points."""
         return points
 
-    def record(self, points: np.ndarray, weights: np.ndarray, is_free: bool = False) -> Any:
+    def record(
+        self, points: np.ndarray, weights: np.ndarray, is_free: bool = False, numbers: array | None = None
+    ) -> Any:
         """What kernels need of the domain to sample it at the same points of each element. Samples of free records are
-        not bound to these points.
+        not bound to these points. `numbers` are those of points, point x element, if they are not in order.
         """
-        made, inner = self._points(points, weights), self.cell_points(points)
+        made, inner = self._points(points, weights, numbers), self.cell_points(points)
         return self._record(made, inner, is_free)
 
     def record_of_points(self, points: Any) -> Any:
@@ -139,11 +141,16 @@ class GeometryDomain(DomainArguments):
         common = self._common(points, inner, is_free)
         return self._kind(cells_record, common, is_free)(**common)
 
-    def _points(self, points: np.ndarray, weights: np.ndarray) -> Any:
+    def _points(self, points: np.ndarray, weights: np.ndarray, numbers: array | None) -> Any:
         g = self.geometry
-        return same_points_record(g.scalar)(
+        common = (
             array(_padded(points), dtype=vector_type(3, g.scalar), device=g.device),
             array(weights, dtype=g.scalar_type, device=g.device),
+        )
+        return (
+            same_points_record(g.scalar)(*common)
+            if numbers is None
+            else numbered_points_record(g.scalar)(*common, numbers)
         )
 
     def _kind(self, factory: Callable[..., Any], common: dict[str, Any], is_free: bool) -> Any:

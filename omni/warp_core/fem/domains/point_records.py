@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ... import vec2i
-from ...arrays.array import array
+from ...arrays.array import array, array2d
 from ...lang.kernel import func
 from ...lang.types import Scalar
 from ...lang.values.scalars import int32
@@ -58,6 +58,12 @@ def same_count(domain: Any, element: int):
 def sample_of_pair(domain: Any, element: int, point: int):
     """The sample of a thread that is an element and a point."""
     return sample_at(domain, element, point)
+
+
+@func
+def noted_number(points: Any, element: int, point: int):
+    """The number of a point that a table has."""
+    return points.numbers[point, element]
 
 
 # -- points of each element -----------------------------------------------------------------------------------------
@@ -127,6 +133,14 @@ def same_points_record(scalar: Scalar) -> Any:
     """Points that are the same in all elements: their coordinates and weights."""
     supplies = {"number": same_number, "coords": same_coords, "weight": same_weight, "row": same_row}
     return _points("SamePoints", _common(scalar), supplies, same_count, sample_of_pair)
+
+
+@cache
+def numbered_points_record(scalar: Scalar) -> Any:
+    """Points that are the same in all elements, and a table of their numbers: point x element."""
+    supplies = {"number": noted_number, "coords": same_coords, "weight": same_weight, "row": same_row}
+    fields = _common(scalar) | {"numbers": array2d(dtype=int32)}
+    return _points("NumberedPoints", fields, supplies, same_count, sample_of_pair)
 
 
 @cache
