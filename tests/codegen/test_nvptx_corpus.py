@@ -156,7 +156,7 @@ def test_no_kernel_of_the_test_suite_is_left_out():
 def test_kernels_of_the_test_suite(part, capability):
     kernels = _part(_every_kernel()[:: 1 if EVERYTHING else 4], part)
     found = in_child(lambda: _compiled(kernels, capability))
-    assert len(found) > (200 if EVERYTHING else 50)
+    assert len(found) > 0.6 * len(kernels) * (len(_WAYS) if EVERYTHING else 1)  # some have no adjoint
     _check(found, capability)
 
 
