@@ -70,7 +70,8 @@ LAUNCHES = {
     "arrays": """accumulate array array_data array_operators array_text attribute_hints copy cuda_interface dlpack
         dtypes elements factories grad_binding indexed_array interchange keepalive layouts reshaping selections
         transfer""",
-    "launches": "ahead_table artifact block_size captured_constants kernel_cache kernel_errors launch overloads plans",
+    "launches": """ahead_table artifact backward_settings block_size captured_constants kernel_cache kernel_errors
+        launch overloads plans""",
 }
 
 
