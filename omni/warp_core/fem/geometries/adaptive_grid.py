@@ -108,7 +108,7 @@ class AdaptiveNanogrid(SparseGrid):
             device: Where to put the volume. None is the current device.
 
         Raises:
-            ValueError: A cell is of an environment that is not there, or an offset is no multiple of the width of the
+            ValueError: `point_envs` has the number of no environment, or an offset is no multiple of the width of the
                 largest cells.
 
         >>> corners = wp.array([(0, 0, 0), (0, 0, 0)], dtype=wp.vec3i)

@@ -18,7 +18,7 @@ from ...lang.values.value_classes import vec3i
 from ...volumes.allocation import points_as_voxels
 from ...volumes.grid_builder import Placement
 from ...volumes.volume import Volume
-from .environments import check_count, check_numbers
+from .environments import check_count, check_integers, check_numbers
 from .lattice_numbers import Lattice, Places
 
 
@@ -52,11 +52,11 @@ class PackedVoxels(NamedTuple):
         """
         if not len(self.voxels):
             return np.empty(0, dtype=np.int64)
-        lattice, there = Lattice.around(self.voxels), volume.get_voxels().numpy().reshape(-1, 3)
-        of_each = self.environments[Places(lattice, self.voxels).find(self.voxels)]
+        places, there = Places(Lattice.around(self.voxels), self.voxels), volume.get_voxels().numpy().reshape(-1, 3)
+        of_each = self.environments[places.find(self.voxels)]
         if (of_each != self.environments).any():
             raise ValueError("env_offsets: two environments have a voxel at one place; write offsets farther apart")
-        return Places(lattice, self.voxels).find(there.astype(np.int64))
+        return places.find(there.astype(np.int64))
 
 
 def pack_voxels(
@@ -92,8 +92,8 @@ def pack_voxels(
     count = points.shape[0]
     is_kept = np.ones(count, dtype=bool)
     if point_mask is not None:
-        is_kept = _numbers(name, "point_mask", point_mask, count) != 0
-    given = _numbers(name, "point_envs", point_envs, count)
+        is_kept = _numbers(f"{name}: point_mask", point_mask, count) != 0
+    given = _numbers(f"{name}: point_envs", point_envs, count)
     is_there = (given >= 0) & (given < env_count)
     if not drops_invalid:
         check_numbers(f"{name}: point_envs", given[is_kept], env_count)
@@ -131,12 +131,8 @@ def offsets_of(name: str, env_offsets: Any, env_count: int, step: int = 1) -> np
     return found
 
 
-def _numbers(name: str, argument: str, given: Any, count: int) -> np.ndarray:
-    if not isinstance(given, array) or wc_type(given.dtype) is not I32:
-        got = given.dtype.__name__ if isinstance(given, array) else type(given).__name__
-        raise TypeError(f"{name}: {argument}: expected an array of int32, got {got}")
-    if given.shape != (count,):
-        raise ValueError(f"{name}: {argument}: expected {count} numbers, one for each point, got {given.shape}")
+def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+    check_integers(name, given, count, "point")
     return given.numpy()
 
 

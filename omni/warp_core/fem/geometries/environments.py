@@ -103,11 +103,7 @@ def checked_environments(name: str, cell_env: Any, env_count: int | None, cell_c
     if env_count is None:
         raise ValueError(f"{name}: cell_env: expected env_count, too, the number of environments")
     check_count(name, env_count)
-    if not isinstance(cell_env, array) or wc_type(cell_env.dtype) is not I32:
-        got = cell_env.dtype.__name__ if isinstance(cell_env, array) else type(cell_env).__name__
-        raise TypeError(f"{name}: cell_env: expected an array of int32, got {got}")
-    if cell_env.shape != (cell_count,):
-        raise ValueError(f"{name}: cell_env: expected {cell_count} numbers, one for each cell, got {cell_env.shape}")
+    check_integers(f"{name}: cell_env", cell_env, cell_count, "cell")
     check_numbers(f"{name}: cell_env", cell_env.numpy(), env_count)
     return cell_env
 
@@ -116,6 +112,15 @@ def check_count(name: str, env_count: int) -> None:
     """Raise ValueError unless there are environments."""
     if env_count < 1:
         raise ValueError(f"{name}: env_count={env_count}: expected 1 or more environments")
+
+
+def check_integers(name: str, given: Any, count: int, each: str) -> None:
+    """Raise TypeError or ValueError unless an argument is an array of int32 with `count` elements, one for `each`."""
+    if not isinstance(given, array) or wc_type(given.dtype) is not I32:
+        got = given.dtype.__name__ if isinstance(given, array) else type(given).__name__
+        raise TypeError(f"{name}: expected an array of int32, got {got}")
+    if given.shape != (count,):
+        raise ValueError(f"{name}: expected {count} numbers, one for each {each}, got {given.shape}")
 
 
 def check_numbers(name: str, found: np.ndarray, env_count: int) -> None:

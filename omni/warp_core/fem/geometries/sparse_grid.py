@@ -246,7 +246,7 @@ class Nanogrid(SparseGrid):
             status: An array of one uint32 for a code, see `wp.Volume.rebuild`.
 
         Raises:
-            ValueError: A point is of an environment that is not there, or two environments have a voxel at one place of
+            ValueError: `point_envs` has the number of no environment, or two environments have a voxel at one place of
                 the volume.
 
         >>> voxels = wp.array([(0, 0, 0), (1, 0, 0), (0, 0, 0)], dtype=wp.vec3i)
