@@ -147,11 +147,9 @@ class GeometryDomain(DomainArguments):
             array(_padded(points), dtype=vector_type(3, g.scalar), device=g.device),
             array(weights, dtype=g.scalar_type, device=g.device),
         )
-        return (
-            same_points_record(g.scalar)(*common)
-            if numbers is None
-            else numbered_points_record(g.scalar)(*common, numbers)
-        )
+        if numbers is None:
+            return same_points_record(g.scalar)(*common)
+        return numbered_points_record(g.scalar)(*common, numbers)
 
     def _kind(self, factory: Callable[..., Any], common: dict[str, Any], is_free: bool) -> Any:
         """The class of records of the domain."""

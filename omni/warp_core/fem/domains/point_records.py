@@ -128,19 +128,20 @@ def _common(scalar: Scalar) -> dict[str, Any]:
     return {"inner": array(dtype=vector_type(3, scalar)), "weights": array(dtype=scalar_class(scalar))}
 
 
+_SAME = {"number": same_number, "coords": same_coords, "weight": same_weight, "row": same_row}
+
+
 @cache
 def same_points_record(scalar: Scalar) -> Any:
     """Points that are the same in all elements: their coordinates and weights."""
-    supplies = {"number": same_number, "coords": same_coords, "weight": same_weight, "row": same_row}
-    return _points("SamePoints", _common(scalar), supplies, same_count, sample_of_pair)
+    return _points("SamePoints", _common(scalar), _SAME, same_count, sample_of_pair)
 
 
 @cache
 def numbered_points_record(scalar: Scalar) -> Any:
     """Points that are the same in all elements, and a table of their numbers: point x element."""
-    supplies = {"number": noted_number, "coords": same_coords, "weight": same_weight, "row": same_row}
     fields = _common(scalar) | {"numbers": array2d(dtype=int32)}
-    return _points("NumberedPoints", fields, supplies, same_count, sample_of_pair)
+    return _points("NumberedPoints", fields, _SAME | {"number": noted_number}, same_count, sample_of_pair)
 
 
 @cache
