@@ -23,6 +23,7 @@ from ...lang.values.type_registry import wc_type
 from ...launches.launch import launch
 from ...lib.search import first_at_least
 from ..geometries.cell_geometry import RecordCache
+from ..geometries.environments import check_integers
 from ..geometries.lookup import coords_in, find_cell
 from ..kernel_records import element_size, vector_type
 from .domains import Cells, GeometryDomain
@@ -327,11 +328,7 @@ def _environments_of(g: Any, env_indices: Any, count: int) -> array:
                 "the environment of each particle"
             )
         return empty(0, dtype=int32, device=g.device)
-    _check_type("PicQuadrature: env_indices", env_indices, int32)
-    if env_indices.shape != (count,):
-        raise ValueError(
-            f"PicQuadrature: env_indices: expected {count} numbers, one for each particle, got {env_indices.shape}"
-        )
+    check_integers("PicQuadrature: env_indices", env_indices, count, "particle")
     return env_indices
 
 
