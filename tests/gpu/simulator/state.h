@@ -82,7 +82,7 @@ const std::map<int, const char*> kNames = {
 };
 
 constexpr size_t kArena = size_t{1} << 28, kAlign = 512;
-constexpr size_t kPage = size_t{1} << 16;  // a multiple of what any processor has
+constexpr size_t kPage = size_t{1} << 21;  // a large page: protecting memory takes as long as it has pages
 using Work = std::function<void()>;
 
 struct Condition {
@@ -227,8 +227,10 @@ struct Device {
     int failure = 0;  // sticky, as a device's is
 
     explicit Device(int n) : ordinal(n) {
-        arena =
-            static_cast<char*>(mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        constexpr int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        auto start = reinterpret_cast<uintptr_t>(mmap(nullptr, kArena + kPage, PROT_NONE, kind, -1, 0));
+        arena = reinterpret_cast<char*>((start + kPage - 1) / kPage * kPage);
+        madvise(arena, kArena, MADV_HUGEPAGE);
     }
     bool owns(const void* p) const { return p >= arena && p < arena + kArena; }
     void* take(size_t n) {
@@ -245,7 +247,6 @@ struct Device {
     bool give(const void* p) {
         auto it = taken.find(static_cast<const char*>(p) - arena);
         if (it == taken.end()) return false;
-        // Protecting memory takes as long as it has pages.
         size_t begin = (it->first + kPage - 1) / kPage * kPage, end = (it->first + it->second) / kPage * kPage;
         if (begin < end) madvise(arena + begin, end - begin, MADV_DONTNEED);
         taken.erase(it);
