@@ -185,9 +185,12 @@ class CompileRequest(NamedTuple):
         """The name in error messages."""
         return subject_after(self.transform, self.kernel.subject)
 
-    def key(self) -> str:
-        """Hash of everything that the artifact depends on, in hexadecimal."""
-        content = _stage("front.content_hash").digest(self.kernel, positions=self.debug or self.gpu.lines)
+    def key(self, meaning: Any = None) -> str:
+        """Hash of everything that the artifact depends on, in hexadecimal. `meaning`: of the kernel, if it is known."""
+        if meaning and not (self.debug or self.gpu.lines):
+            content = meaning.digest()
+        else:
+            content = _stage("front.content_hash").digest(self.kernel, positions=self.debug or self.gpu.lines)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
         return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 

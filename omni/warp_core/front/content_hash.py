@@ -17,8 +17,10 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.blake2 import blake2b
@@ -40,7 +42,7 @@ _STATIC = "static"  # the name of what `wp.static` gives
 _UNKNOWN_STATIC = "unknown static"  # begins the part of an expression that cannot be computed here
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
 _BUILTIN = re.compile(r"^\S+ = (builtin|operator) ")
-_FUNCTION = re.compile(r" = function \w+$")
+_FUNCTION = re.compile(r"(.*) = function ([\w ]*)")  # with the numbers or hashes of its definitions
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -55,19 +57,50 @@ def digest(kernel: Definition, positions: bool = False) -> str:
         TypeError: a parameter has no type, or one that kernels do not know.
         CompileError: functions call each other too deeply.
     """
-    return _hashed(_written(kernel, positions).parts)
+    return Meaning(_written(kernel, positions).sections).digest()
 
 
-def _hashed(parts: list[str]) -> str:
+def _hashed(parts: Iterable[str]) -> str:
     return blake2b("\0".join(parts).encode(), digest_size=20).hexdigest()
 
 
-def meaning(kernel: Definition) -> list[str]:
-    """All that `digest` hashes, to compare with what it is later: see `changed_names`."""
-    return _written(kernel, functions=True).parts
+class Meaning(NamedTuple):
+    """All that `digest` hashes: the parts of each definition in the order of `definitions`, and last those of locals.
+    A function is named by the numbers of its definitions.
+    """
+
+    sections: list[list[str]]
+
+    def digest(self) -> str:
+        """The hash, as the function `digest` returns it."""
+        return _hashed(chain.from_iterable(self.sections))
+
+    def lines(self) -> set[str]:
+        """The parts, with hashes in place of the numbers of functions: of each function with all that it uses."""
+        hashes: dict[int, str] = {}
+        return {line for number in range(len(self.sections)) for line in self._with_hashes(number, hashes)}
+
+    def _with_hashes(self, number: int, hashes: dict[int, str]) -> list[str]:
+        found = [_FUNCTION.fullmatch(line) or line for line in self.sections[number]]
+        return [line if isinstance(line, str) else self._named(*line.groups(), hashes) for line in found]
+
+    def _named(self, name: str, numbers: str, hashes: dict[int, str]) -> str:
+        return f"{name} = function {' '.join(self._hash(int(n), hashes) for n in numbers.split())}"
+
+    def _hash(self, number: int, hashes: dict[int, str]) -> str:
+        if number not in hashes:
+            hashes[number] = self.sections[number][0]  # its name, for calls of itself
+            hashes[number] = _hashed(self._with_hashes(number, hashes))
+        return hashes[number]
 
 
-def changed_names(kernel: Definition, before: list[str], after: list[str]) -> list[str]:
+def meaning(kernel: Definition) -> tuple[Meaning, list[Definition]]:
+    """What a kernel means now, to compare with what it means later, and its `definitions`."""
+    writer = _written(kernel)
+    return Meaning(writer.sections), writer.definitions
+
+
+def changed_names(kernel: Definition, before: Meaning, after: Meaning) -> list[str]:
     """The outer names that the kernel or its functions use and whose values differ between two meanings.
 
     A meaning also has values of names that are the attributes of something else; these do not count.
@@ -75,8 +108,9 @@ def changed_names(kernel: Definition, before: list[str], after: list[str]) -> li
     loaded = {_STATIC} | {
         i.argval for d in definitions(kernel) for i in dis.get_instructions(d.func) if i.opname.startswith(_OUTER)
     }
-    changed = {line for line in set(before) ^ set(after) if line.partition(" = ")[0].partition(".")[0] in loaded}
-    values = {line for line in changed if not _FUNCTION.search(line)}  # a function has changed with what it uses
+    differing = before.lines() ^ after.lines()
+    changed = {line for line in differing if line.partition(" = ")[0].partition(".")[0] in loaded}
+    values = {line for line in changed if not _FUNCTION.fullmatch(line)}  # a function has changed with what it uses
     names = {line.partition(" = ")[0] for line in values or changed}
     return sorted("wp.static(...)" if name == _STATIC else name for name in names)
 
@@ -103,10 +137,12 @@ class UsedNames(NamedTuple):
 def used_names(kernel: Definition) -> UsedNames:
     writer = _written(kernel)
     named = {name for d in writer.definitions for name in names_of(d.func.__code__)}
-    named.update(_BUILTIN.sub("", line) for line in writer.parts if _BUILTIN.match(line))
-    return UsedNames(frozenset(named), any(line.startswith(_UNKNOWN_STATIC) for line in writer.parts))
+    parts = list(chain.from_iterable(writer.sections))
+    named.update(_BUILTIN.sub("", line) for line in parts if _BUILTIN.match(line))
+    return UsedNames(frozenset(named), any(line.startswith(_UNKNOWN_STATIC) for line in parts))
 
 
+@lru_cache(4096)  # many kernels use a function, and each reads it several times
 def names_of(code: CodeType) -> tuple[str, ...]:
     """Every global, attribute and outer name that the code or code inside it mentions."""
     found = [*code.co_names, *code.co_freevars]
@@ -116,7 +152,7 @@ def names_of(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@lru_cache(4096)  # many kernels use a function, and each reads it several times
+@lru_cache(4096)
 def attribute_reads(code: CodeType) -> tuple[tuple[str | None, tuple[str, ...]], ...]:
     """What the code reads of outer names: each name with the attributes of attributes that follow it, none if it is
     used as it is. Attributes of anything else have None for the name.
@@ -142,6 +178,12 @@ def attribute_reads(code: CodeType) -> tuple[tuple[str | None, tuple[str, ...]],
     return tuple(found)
 
 
+@lru_cache(4096)
+def _loose_reads(code: CodeType) -> tuple[str, ...]:
+    """The attributes that the code reads of anything but outer names."""
+    return tuple(path[0] for root, path in attribute_reads(code) if root is None)
+
+
 def normal_text(block: Iterable[str]) -> str:
     """The lines of a definition without blank and comment lines, and without their common indentation."""
     lines = list(block)
@@ -157,12 +199,37 @@ def is_code(line: str) -> bool:
     return bool(line.strip()) and line.lstrip()[0] != "#"
 
 
-def _written(kernel: Definition, positions: bool = False, functions: bool = False) -> _Writer:
+class _Text(NamedTuple):
+    """What of a definition is the same whatever its names stand for.
+
+    Attributes:
+        normal: its text, see `normal_text`.
+        annotations: the words in annotations of its locals.
+    """
+
+    normal: str
+    annotations: list[str]
+
+
+_texts: WeakKeyDictionary[Definition, _Text] = WeakKeyDictionary()
+
+
+def _text_of(d: Definition) -> _Text:
+    found = _texts.get(d)
+    if found is None:
+        text = normal_text(d.source.block())
+        words = [w for m in _LOCAL_TYPE.finditer(text) for w in _WORD.findall(m.group(1))]
+        found = _texts[d] = _Text(text, words)
+    return found
+
+
+def _written(kernel: Definition, positions: bool = False) -> _Writer:
     """Return a writer that has collected the parts of `kernel`."""
 
     def write() -> _Writer:
-        writer = _Writer(positions, {} if functions else None)
+        writer = _Writer(positions)
         writer.definition(kernel)
+        writer.sections.append(writer.parts)
         writer.attributes_of_locals()
         return writer
 
@@ -170,26 +237,40 @@ def _written(kernel: Definition, positions: bool = False, functions: bool = Fals
 
 
 class _Writer:
-    """Collects the parts of the hash; each function and namespace once."""
+    """Collects the parts of the hash; each function and namespace once.
 
-    def __init__(self, positions: bool, hashes: dict[Function, str] | None = None, follows: bool = True) -> None:
-        self.parts: list[str] = []
+    Attributes:
+        definitions: those that were found.
+        sections: the parts of each definition, and last those of locals.
+        parts: the section that is written.
+    """
+
+    def __init__(self, positions: bool) -> None:
         self.definitions: list[Definition] = []
+        self.sections: list[list[str]] = []
+        self.parts: list[str] = []
         self._finds_static = False  # whether the definition that is written may call `wp.static`
+        self._sections: dict[Definition, int] = {}  # numbers of definitions
         self._numbers: dict[tuple[str, int], int] = {}  # of objects that are written once, by how and by their ids
         self._kept: list[Any] = []  # these objects, as ids are those of objects that live
         self._passed: list[tuple[str, Any]] = []  # objects that locals may be, with names for them
         self._positions = positions
-        self._hashes = hashes  # of functions that names stand for, if names are noted with these
-        self._follows = follows  # whether the functions that are called are written, too
         self._seen: set[Any] = set()
 
-    def definition(self, d: Definition) -> None:
-        """A kernel or function with everything it uses."""
-        if not self._is_first("definition", d.name, d):
-            return
-        self.definitions.append(d)
-        text = normal_text(d.source.block())
+    def definition(self, d: Definition) -> int:
+        """A kernel or function with everything it uses. Returns its number."""
+        if d not in self._sections:
+            self._sections[d] = len(self.definitions)
+            self.definitions.append(d)
+            before = self.parts, self._finds_static
+            self.parts = []
+            self.sections.append(self.parts)
+            self._write(d)
+            self.parts, self._finds_static = before
+        return self._sections[d]
+
+    def _write(self, d: Definition) -> None:
+        text, annotations = _text_of(d)
         self.parts += [d.name, text]
         if self._positions:
             self.parts += [f"{d.source.filename}:{d.source.first_line}", *d.source.block()]
@@ -202,12 +283,10 @@ class _Writer:
         if returns is not None:
             self.parts.append(self._return_type(d, returns))
         names = names_of(d.func.__code__)
-        extra = [w for m in _LOCAL_TYPE.finditer(text) for w in _WORD.findall(m.group(1))]
-        statics, self._finds_static = self._finds_static, "static" in names
-        self._captures(d.func, names, extra)
+        self._finds_static = "static" in names
+        self._captures(d.func, names, annotations)
         if self._finds_static:
             self._statics(d)
-        self._finds_static = statics
 
     def _is_first(self, how: str, name: str, x: Any) -> bool:
         """True if an object is to be written. One that was written before counts by its number."""
@@ -292,8 +371,7 @@ class _Writer:
         """The attributes that functions read of their locals."""
         if not self._passed:
             return []
-        reads = [read for d in self.definitions for read in attribute_reads(d.func.__code__)]
-        return list(dict.fromkeys(path[0] for root, path in reads if root is None))
+        return list(dict.fromkeys(read for d in self.definitions for read in _loose_reads(d.func.__code__)))
 
     def value(self, name: str, x: Any) -> None:
         """A captured value under its name."""
@@ -305,9 +383,7 @@ class _Writer:
             for item in x:
                 self.value(name, item)
         elif isinstance(x, Function):
-            self.parts.append(f"{name} = function" if self._hashes is None else f"{name} = function {self._hash(x)}")
-            if self._follows:
-                self._function(x)
+            self._function(name, x)
         elif isinstance(x, GradientOf):
             self.value(f"{name} = gradient", x.of)
         elif isinstance(x, (Builtin, Intrinsic, Prim)):
@@ -319,24 +395,12 @@ class _Writer:
         else:
             self._object(name, x)
 
-    def _function(self, f: Function) -> None:
-        for overload in f.overloads:
-            self.definition(overload)
+    def _function(self, name: str, f: Function) -> None:
+        numbers = [self.definition(overload) for overload in f.overloads]
         for custom in f.customs:
-            self.parts.append(type(custom).__name__)
-            self.definition(custom)
-
-    def _hash(self, f: Function) -> str:
-        """A hash of a function and of all that it uses, by the hashes of the functions that it calls."""
-        assert self._hashes is not None
-        if f not in self._hashes:
-            self._hashes[f] = f.name  # for calls of itself
-            writer = _Writer(False, self._hashes, follows=False)
-            for d in (f, *f.overloads, *f.customs):
-                writer.definition(d)
-            writer.attributes_of_locals()
-            self._hashes[f] = _hashed(writer.parts)
-        return self._hashes[f]
+            self.parts.append(f"{name} has {type(custom).__name__}")
+            numbers.append(self.definition(custom))
+        self.parts.append(f"{name} = function {' '.join(map(str, numbers))}")
 
     def _object(self, name: str, x: Any) -> None:
         t = type_or_none(x)
@@ -432,7 +496,7 @@ def _has_attributes(x: Any) -> bool:
         return any(map(_has_attributes, x))
     if isinstance(x, ModuleType):
         return x.__name__.split(".")[:2] != PACKAGE.split(".") and not x.__name__.startswith(PACKAGE)
-    if isinstance(x, (Definition, Builtin, Intrinsic, Prim, Type)) or x is static:
+    if isinstance(x, (Definition, Builtin, Intrinsic, Prim, StructOperator, Type)) or x is static:
         return False
     if isinstance(x, (type, FunctionType)):
         return True

@@ -83,7 +83,7 @@ class LoadedKernel:
 class CaptureSnapshot(NamedTuple):
     """Snapshot of a kernel's content, as `content_hash.meaning` returns it, with its captured constants."""
 
-    parts: list[str]
+    meaning: content_hash.Meaning
     constants: Constants
 
 
@@ -287,8 +287,8 @@ def request(kernel: Kernel, options: Options, variant: int, target: Target | Non
 def load(kernel: Kernel, options: Options, variant: int = 0) -> LoadedKernel:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     wanted = request(kernel, options, variant)
-    with with_captured_constants(kernel, options):
-        key = wanted.key()
+    with with_captured_constants(kernel, options) as meaning:
+        key = wanted.key(meaning)
         found = _known(wanted, key)
         if found is None:
             found = _loaded[key] = _compile(wanted, key)
@@ -307,9 +307,9 @@ _OTHER_CODE = "but this launch needs new code (for strided arrays, short rows, o
 
 
 @contextmanager
-def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[None]:
-    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first. All code of a
-    kernel must mean the same, or a derivative could be that of another one than the launch ran.
+def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[content_hash.Meaning]:
+    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first, and that
+    meaning. All code of a kernel must mean the same, or a derivative could be that of another one than the launch ran.
 
     Raises:
         RuntimeError: constants or functions have changed since, and a derivative is wanted or they cannot be put back.
@@ -318,24 +318,24 @@ def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[None]:
         yield from _as_at_first(kernel, options)
 
 
-def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+def _as_at_first(kernel: Kernel, options: Options) -> Iterator[content_hash.Meaning]:
     is_derived = options.adjoint or options.exact or kernel.transform
     kernel = kernel.primal
-    now = content_hash.meaning(kernel)
+    now, definitions = content_hash.meaning(kernel)
     first = _meanings.get(kernel)
     if first is None:
-        made = CaptureSnapshot(now, Constants(content_hash.definitions(kernel)))
-        yield
+        made = CaptureSnapshot(now, Constants(definitions))
+        yield now
         _meanings[kernel] = made  # code that could not be made runs nowhere, so the kernel may still change
         return
-    names = content_hash.changed_names(kernel, first.parts, now) if first.parts != now else []
+    names = content_hash.changed_names(kernel, first.meaning, now) if first.meaning != now else []
     if not names:
-        yield
+        yield now
         return
     if not is_derived:
         with first.constants.in_place():
-            if content_hash.meaning(kernel) == first.parts:
-                yield
+            if content_hash.meaning(kernel)[0] == first.meaning:
+                yield first.meaning
                 return
     changed = " and ".join(f"`{name}`" for name in names) + (" has" if len(names) == 1 else " have")
     raise RuntimeError(
@@ -397,8 +397,8 @@ def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
 def artifact_for(kernel: Kernel, options: Options, variant: int, target: Target) -> Artifact:
     """Return the artifact of one variant of `kernel` for any machine: from the cache, or compiled now."""
     wanted = request(kernel, options, variant, target)
-    with with_captured_constants(kernel, options):
-        key = wanted.key()
+    with with_captured_constants(kernel, options) as meaning:
+        key = wanted.key(meaning)
         return kernel_cache.load(key) or _compiled(wanted, key)
 
 

@@ -535,9 +535,9 @@ def facts(kernel: Kernel, options: plans.Options) -> AdjointInfo:
     """Return the facts that a tape needs about the adjoint."""
     known = _facts.setdefault(kernel, {})
     if options not in known:
-        with plans.with_captured_constants(kernel, options._replace(adjoint="", exact=False)):
+        with plans.with_captured_constants(kernel, options._replace(adjoint="", exact=False)) as meaning:
             request = plans.request(kernel, options, 0)
-            key = request.key()
+            key = request.key(meaning)
             ready = plans.cached_for(request, key)
             if ready is None:
                 found = adjoint_facts(request, key)
