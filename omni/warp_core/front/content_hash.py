@@ -81,11 +81,10 @@ class Meaning(NamedTuple):
         return {line for number in range(len(self.sections)) for line in self._with_hashes(number, hashes)}
 
     def _with_hashes(self, number: int, hashes: dict[int, str]) -> list[str]:
-        found = [_FUNCTION.fullmatch(line) or line for line in self.sections[number]]
-        return [line if isinstance(line, str) else self._named(*line.groups(), hashes) for line in found]
-
-    def _named(self, name: str, numbers: str, hashes: dict[int, str]) -> str:
-        return f"{name} = function {' '.join(self._hash(int(n), hashes) for n in numbers.split())}"
+        return [
+            f"{m[1]} = function {' '.join(self._hash(int(n), hashes) for n in m[2].split())}" if m else line
+            for line, m in ((line, _FUNCTION.fullmatch(line)) for line in self.sections[number])
+        ]
 
     def _hash(self, number: int, hashes: dict[int, str]) -> str:
         if number not in hashes:
