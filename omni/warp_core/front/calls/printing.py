@@ -9,8 +9,10 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.generics import spell
-from ...lang.types import BOOL, F64, I32, SCALAR_BY_KEY, Mat, Packed, Scalar, Struct
+from ...lang.types import BOOL, F64, I32, SCALAR_BY_KEY, Mat, Packed, Scalar, Struct, Tile
 from ..context import Context
+from ..tiles.tile_printing import print_tile
+from ..tiles.tile_regions import is_tile
 from ..values import FormattedString, Front, Static, TupleValue
 from .calls import Call, handles, loaded
 
@@ -44,7 +46,8 @@ def printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         count = t.count if isinstance(t, Packed) else len(t.fields)
         parts = [printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(count)]
         return _joined(t, [p for p, _ in parts]), [w for _, ws in parts for w in ws]
-    raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
+    helps = "print(t) prints a tile by itself" if isinstance(t, Tile) else "print its elements"
+    raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help=helps)
 
 
 def _in_tuple(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
@@ -95,6 +98,10 @@ def _print(cx: Context, c: Call) -> Front:
         if k not in options:
             raise cx.error("unsupported", f"print in a kernel has no `{k}`", c.kw_nodes.get(k, c.node))
         options[k] = str(cx.constant(x, c.kw_nodes.get(k, c.node), f"`{k}`"))
+    if len(c.args) == 1 and is_tile(c.args[0]):
+        show, emit = (lambda e: printed(cx, e, c.node)), (lambda text, values: emit_text(cx, text, values, c.node))
+        print_tile(cx, c.args[0], options["end"], c.nodes[0], show, emit)
+        return Static(None)
     parts = [printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
     text = options["sep"].join(p for p, _ in parts) + options["end"]
     return emit_text(cx, text, [v for _, vs in parts for v in vs], c.node)
