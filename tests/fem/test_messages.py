@@ -89,9 +89,10 @@ def test_fields_are_called_with_samples():
         (lambda: fem.integrate(mass, fields={"u": 1.0, "v": TEST}), "parameter `u` is a field, got float"),
         (lambda: fem.integrate(scaled, fields={"v": TEST}), "parameter `factor` is missing; write values="),
         (
-            lambda: fem.integrate(one, fields={"w": TEST}, domain=CELLS),
-            "no parameter `w`, which fields name; it has `s`",
+            lambda: fem.integrate(one, values={"w": 1.0}, domain=CELLS),
+            "no parameter `w`, which values name; it has `s`",
         ),
+        (lambda: fem.integrate(one, fields={"w": 1.0}, domain=CELLS), "fields['w'] is no field, but float"),
         (lambda: fem.integrate(one), "give domain=fem.Cells(geometry), or a quadrature"),
         (lambda: fem.integrate(mass, fields={"u": TRIAL, "v": TRIAL}), "one trial field, not u and v"),
         (lambda: fem.integrate(scaled, fields={"v": TRIAL}, values={"factor": 1.0}), "needs a test field, too"),

@@ -125,7 +125,7 @@ class Arguments:
 
     Args:
         of: The integrand.
-        fields: Fields by the names of parameters.
+        fields: Fields by the names of parameters. Others count in the degree of a form alone.
         values: Other values by the names of parameters.
     """
 
@@ -133,7 +133,10 @@ class Arguments:
         if not isinstance(of, Integrand):
             got = getattr(of, "__name__", type(of).__name__)
             raise TypeError(f"expected an integrand, got {got}; decorate the function with @fem.integrand")
-        self.integrand, self.fields, self.values = of, dict(fields or {}), {**of.defaults, **(values or {})}
+        self.integrand, self.values = of, {**of.defaults, **(values or {})}
+        names = {name for name, _ in of.params}
+        self.fields = {name: f for name, f in (fields or {}).items() if name in names}
+        self.unnamed = {name: f for name, f in (fields or {}).items() if name not in names}
         self._check_names()
         self.test = self._only(TestField, "test")
         self.trial = self._only(TrialField, "trial")
@@ -147,13 +150,16 @@ class Arguments:
 
     def _check_names(self) -> None:
         types = dict(self.integrand.params)
-        for kind, given in (("fields", self.fields), ("values", self.values)):
-            for name in given:
-                if name not in types:
-                    known = ", ".join(f"`{n}`" for n in types)
-                    raise ValueError(f"{self._subject} has no parameter `{name}`, which {kind} name; it has {known}")
-                if kind == "fields" and types[name] is not FIELD:
-                    raise ValueError(f"{self._subject}: `{name}` is a field here; annotate it with fem.Field")
+        for name in self.values:
+            if name not in types:
+                known = ", ".join(f"`{n}`" for n in types)
+                raise ValueError(f"{self._subject} has no parameter `{name}`, which values name; it has {known}")
+        for name, f in self.unnamed.items():
+            if not isinstance(f, FieldLike):
+                raise ValueError(f"{self._subject}: fields[{name!r}] is no field, but {type(f).__name__}")
+        for name in self.fields:
+            if types[name] is not FIELD:
+                raise ValueError(f"{self._subject}: `{name}` is a field here; annotate it with fem.Field")
         for name, t in types.items():
             if t is FIELD and not isinstance(self.fields.get(name), FieldLike):
                 got = f", got {type(self.fields[name]).__name__}" if name in self.fields else ""
@@ -194,8 +200,8 @@ class Arguments:
 
     @property
     def degree(self) -> int:
-        """The sum of the degrees of all fields."""
-        return sum(f.degree for f in self.fields.values())
+        """The sum of the degrees of all fields, also of those that the integrand does not name."""
+        return sum(f.degree for f in (*self.fields.values(), *self.unnamed.values()))
 
     @property
     def domain(self) -> GeometryDomain | None:

@@ -51,6 +51,7 @@ def integrate(
         domain: The domain; that of the quadrature or of the test field if left out.
         quadrature: At which points; one that is exact for the product of all fields if left out.
         fields: Fields by the names of the integrand's parameters. At most one is a test field, and one a trial field.
+            Fields that the integrand does not name only raise the degree of the quadrature that is taken.
         values: Other arguments, by the names of parameters.
         accumulate_dtype: The type of sums over the points of an element.
         output_dtype: The type of numbers of the result; that of the geometry's numbers if left out. For a test field of

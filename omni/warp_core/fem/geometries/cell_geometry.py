@@ -12,7 +12,7 @@ from ...arrays.array import array
 from ...lang.types import F32, F64, Scalar
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
-from .reference_cells import Element, ReferenceCell, reference_cell
+from .reference_cells import Element, ReferenceCell, edges_of, reference_cell
 
 
 class SideTable(NamedTuple):
@@ -87,6 +87,14 @@ class Geometry:
         """The name of the class and the types of numbers."""
         return type(self).__name__
 
+    def reference_cell(self) -> Element:
+        """Return the kind of the cells."""
+        return self.kind
+
+    def reference_side(self) -> Element:
+        """Return the kind of the sides."""
+        return self.cell.facets[0].kind
+
     def cell_count(self) -> int:
         """Number of cells."""
         return len(self.cell_vertices)
@@ -115,6 +123,11 @@ class Geometry:
     def vertex_count(self) -> int:
         """Number of vertices."""
         raise NotImplementedError
+
+    def edge_count(self) -> int:
+        """Number of edges of the cells."""
+        pairs = np.sort(self.cell_vertices[:, edges_of(self.cell)].reshape(-1, 2), axis=1)
+        return len(grouped(pairs)[0]) if len(pairs) else 0
 
     def side_count(self) -> int:
         """Number of sides: edges in the plane, faces in space."""

@@ -130,6 +130,17 @@ class _Grid(Geometry):
         """The size of a cell along each axis."""
         return type(self.bounds_lo)(*(e / r for e, r in zip(self.extents, self.counts)))
 
+    @property
+    def strides(self) -> Any:
+        """How far apart the numbers of cells are that are neighbours along each axis."""
+        counts = (*self.counts[1:], 1)
+        return type(self.res)(*(int(np.prod(counts[d:])) for d in range(self.dimension)))
+
+    def build_bvh(self, device: Any = None) -> None:
+        """Do nothing, for programs that call it on all geometries: a grid finds the cell of a position without a tree."""
+
+    update_bvh = build_bvh
+
     def environment_count(self) -> int:
         """Number of environments."""
         return self._environment_count

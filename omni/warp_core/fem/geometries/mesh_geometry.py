@@ -266,6 +266,11 @@ class _Trimesh(Mesh):
     ):
         super().__init__(tri_vertex_indices, positions, build_bvh, cell_env, env_count)
 
+    @property
+    def tri_vertex_indices(self) -> array:
+        """The vertices of each cell, as given."""
+        return self._indices
+
 
 class Trimesh2D(_Trimesh):
     """Triangles in the plane.
@@ -305,6 +310,11 @@ class _Quadmesh(Mesh):
         env_count: int | None = None,
     ):
         super().__init__(quad_vertex_indices, positions, build_bvh, cell_env, env_count)
+
+    @property
+    def quad_vertex_indices(self) -> array:
+        """The vertices of each cell, as given."""
+        return self._indices
 
 
 class Quadmesh2D(_Quadmesh):
@@ -353,6 +363,11 @@ class Tetmesh(Mesh):
     ):
         super().__init__(tet_vertex_indices, positions, build_bvh, cell_env, env_count)
 
+    @property
+    def tet_vertex_indices(self) -> array:
+        """The vertices of each cell, as given."""
+        return self._indices
+
 
 class Hexmesh(Mesh):
     """Hexahedra.
@@ -381,3 +396,8 @@ class Hexmesh(Mesh):
         env_count: int | None = None,
     ):
         super().__init__(hex_vertex_indices, positions, build_bvh, cell_env, env_count)
+
+    @property
+    def hex_vertex_indices(self) -> array:
+        """The vertices of each cell, as given."""
+        return self._indices

@@ -215,6 +215,10 @@ def _told(given: Any) -> str:
 class LinearGeometryPartition(CellBasedGeometryPartition):
     """One of several parts of about as many cells, in the order of their numbers.
 
+    Attributes:
+        cell_begin: Its first cell.
+        cell_end: The cell behind its last one.
+
     Args:
         geometry: The geometry.
         partition_rank: Which part, from 0.
@@ -241,4 +245,6 @@ class LinearGeometryPartition(CellBasedGeometryPartition):
             )
         count = geometry.cell_count()
         in_each = -(-count // partition_count)
+        self.cell_begin = min(partition_rank * in_each, count)
+        self.cell_end = min(self.cell_begin + in_each, count)
         super().__init__(geometry, np.arange(count) // in_each == partition_rank)

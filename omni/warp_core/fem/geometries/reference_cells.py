@@ -20,11 +20,11 @@ from ..polynomial import Polynomial, gauss_jacobi, quadrature_1d
 class Element(enum.Enum):
     """Kinds of reference cells."""
 
-    LINE_SEGMENT = 0
-    SQUARE = 1
-    TRIANGLE = 2
+    LINE_SEGMENT = 1
+    SQUARE = 2
     CUBE = 3
-    TETRAHEDRON = 4
+    TRIANGLE = 4
+    TETRAHEDRON = 5
 
 
 class Facet(NamedTuple):
@@ -94,6 +94,15 @@ def reference_cell(kind: Element) -> ReferenceCell:
     vertices = np.array(_VERTICES[kind], dtype=np.float64)
     facets = tuple(_facet(kind, vertices, side) for side in _SIDES[kind])
     return ReferenceCell(kind, vertices, _VOLUMES.get(kind, 1.0), facets)
+
+
+def edges_of(cell: ReferenceCell) -> np.ndarray:
+    """The edges of a reference cell: pairs of vertices."""
+    if cell.dimension == 2:
+        return np.array([f.vertices for f in cell.facets])
+    pairs = itertools.combinations(range(len(cell.vertices)), 2)
+    is_edge = [cell.is_simplex or np.abs(cell.vertices[a] - cell.vertices[b]).sum() == 1 for a, b in pairs]
+    return np.array(list(itertools.combinations(range(len(cell.vertices)), 2)))[is_edge]
 
 
 def _facet(kind: Element, vertices: np.ndarray, side: tuple[int, ...]) -> Facet:

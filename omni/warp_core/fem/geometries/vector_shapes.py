@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from .reference_cells import Element, ReferenceCell, reference_cell
+from .reference_cells import Element, ReferenceCell, edges_of, reference_cell
 from .shape_functions import ElementBasis, ShapeFunction
 
 
@@ -56,15 +56,6 @@ class VectorShape(ShapeFunction):
     def nodal_weights(self) -> np.ndarray:
         """Equal weights."""
         return np.full(self.count, 1.0 / self.count)
-
-
-def edges_of(cell: ReferenceCell) -> np.ndarray:
-    """The edges of a reference cell: pairs of vertices."""
-    if cell.dimension == 2:
-        return np.array([f.vertices for f in cell.facets])
-    pairs = itertools.combinations(range(len(cell.vertices)), 2)
-    is_edge = [cell.is_simplex or np.abs(cell.vertices[a] - cell.vertices[b]).sum() == 1 for a, b in pairs]
-    return np.array(list(itertools.combinations(range(len(cell.vertices)), 2)))[is_edge]
 
 
 @cache

@@ -13,10 +13,10 @@ from ..domains.domains import GeometryDomain
 from ..geometries.cell_geometry import Geometry, RecordCache, forget
 from ..geometries.environments import environments_of_nodes
 from ..geometries.partitions import GeometryPartition
-from ..geometries.reference_cells import Element
+from ..geometries.reference_cells import Element, edges_of
 from ..geometries.shape_functions import ElementBasis, ShapeFunction, SplineShape, make_shape
 from ..geometries.shape_records import shape_record
-from ..geometries.vector_shapes import VectorShape, edges_of, make_vector_shape
+from ..geometries.vector_shapes import VectorShape, make_vector_shape
 from ..polynomial import Polynomial
 from .basis_records import space_record, trace_space_record
 from .field_records import Values, field_record, part_field_record
@@ -69,6 +69,16 @@ class BasisSpace:
     def degree(self) -> int:
         """Degree of the polynomials."""
         return self.shape.degree
+
+    @property
+    def ORDER(self) -> int:
+        """Degree of the polynomials."""
+        return self.degree
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of positions."""
+        return self.geometry.dimension
 
     @cached_property
     def _numbered(self) -> tuple[np.ndarray, int]:

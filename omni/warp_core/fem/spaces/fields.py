@@ -15,8 +15,10 @@ from ..geometries.cell_geometry import RecordCache
 from .deformed_geometry import DeformedGeometry
 from .field_records import uniform_record
 from .space_partitions import SpacePartition, SpaceRestriction, make_space_partition
+from .value_facts import ValueFacts
 
 if TYPE_CHECKING:
+    from ..index_types import ElementKind
     from .basis_spaces import BasisSpace
     from .spaces import FunctionSpace
 
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 
-class FieldLike:
+class FieldLike(ValueFacts):
     """What the parameters of integrands annotated with `fem.Field` take.
 
     Attributes:
@@ -132,6 +134,23 @@ class SpaceField(FieldLike):
         """Number of nodes."""
         return self.nodes.node_count()
 
+    partition_node_count = node_count
+
+    @property
+    def node_dof_count(self) -> int:
+        """How many numbers a node has."""
+        return self.space.NODE_DOF_COUNT
+
+    @property
+    def value_dof_count(self) -> int:
+        """How many numbers determine a value at a point."""
+        return self.space.VALUE_DOF_COUNT
+
+    @property
+    def dof_dtype(self) -> Any:
+        """The type of the values at nodes."""
+        return self.space.dof_dtype
+
     @property
     def quadrature(self) -> Any:  # type: ignore[override]
         """The points where alone it is known, None for fields that are known in all cells."""
@@ -208,11 +227,6 @@ class DiscreteField(SpaceField, GeometryField):
         return Cells(self._part.geo_partition if self._part else self.geometry)
 
     @property
-    def dof_dtype(self) -> Any:
-        """The type of the values at nodes."""
-        return self.space.dof_dtype
-
-    @property
     def dof_values(self) -> array:
         """The values at nodes. Others are assigned as an array, or as anything that makes one of the same size."""
         return self._dofs
@@ -255,6 +269,11 @@ class BasisField(SpaceField):
             part = make_space_partition(space.basis, domain.geometry_partition)
         _check_part(space, part)
         self.space, self.domain, self._part = space, domain, part
+
+    @property
+    def element_kind(self) -> ElementKind:
+        """Whether its domain has cells or sides."""
+        return self.domain.element_kind
 
     @property
     def space_restriction(self) -> SpaceRestriction:

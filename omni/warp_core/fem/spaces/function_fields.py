@@ -141,6 +141,14 @@ class ImplicitField(DomainField):
         """True with a gradient: the derivative of positions."""
         return self._functions.given["grad_func"] is not None
 
+    def gradient_valid(self) -> bool:
+        """Return True if the field has a function for its gradient."""
+        return self._functions.given["grad_func"] is not None
+
+    def divergence_valid(self) -> bool:
+        """Return True if the field has a function for its divergence."""
+        return self._functions.given["div_func"] is not None
+
     @property
     def dtype(self) -> Any:
         """The type of values of a field that deforms its geometry: positions."""

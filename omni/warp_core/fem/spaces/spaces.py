@@ -19,6 +19,7 @@ from .field_records import Values
 from .fields import DiscreteField, make_discrete_field
 from .node_cells import node_simplices, vtk_cells_of
 from .space_partitions import SpacePartition
+from .value_facts import ValueFacts
 from .vector_functions import Piola
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-class FunctionSpace:
+class FunctionSpace(ValueFacts):
     """Functions with values of a type.
 
     Args:
@@ -72,6 +73,26 @@ class FunctionSpace:
     def component_count(self) -> int:
         """How many numbers a node has."""
         return getattr(wc_type(self.dof_dtype), "count", 1)
+
+    @property
+    def NODE_DOF_COUNT(self) -> int:
+        """How many numbers a node has."""
+        return self.component_count
+
+    @property
+    def VALUE_DOF_COUNT(self) -> int:
+        """How many numbers determine a value at a point: those of a node, or of a vector of vector-valued functions."""
+        return getattr(self.values.type, "count", 1) if self.values.piola else self.component_count
+
+    @property
+    def ORDER(self) -> int:
+        """Degree of the polynomials."""
+        return self.basis.degree
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of positions."""
+        return self.geometry.dimension
 
     def node_count(self) -> int:
         """Number of nodes."""
