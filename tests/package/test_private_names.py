@@ -38,6 +38,35 @@ wp._src.utils.array_scan(x, total, inclusive=False)
 assert total.list() == [0, 1, 1, 2]
 """
 
+TAPE = """\
+import warp as wp
+
+@wp.kernel
+def double(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    y[wp.tid()] = 2.0 * x[wp.tid()]
+
+runtime = wp._src.context.runtime
+x, y, z = (wp.ones(1, dtype=float, requires_grad=True) for _ in range(3))
+assert runtime.tape is None
+with wp.Tape() as tape:
+    wp.launch(double, dim=1, inputs=[x, y])
+    assert runtime.tape is tape
+    runtime.tape = None  # pauses it
+    assert runtime.tape is None
+    wp.launch(double, dim=1, inputs=[x, wp.zeros(1, dtype=float, requires_grad=True)])
+    runtime.tape = tape
+    wp.launch(double, dim=1, inputs=[y, z])
+assert runtime.tape is None and len(tape.launches) == 2
+tape.backward(z)
+assert x.grad.list() == [4.0]
+
+runtime.tape = other = wp.Tape()  # records without `with`
+wp.launch(double, dim=1, inputs=[x, y])
+runtime.tape = None
+wp.launch(double, dim=1, inputs=[y, z])
+assert len(other.launches) == 1
+"""
+
 NATIVE = """\
 import ctypes
 import numpy as np
@@ -88,6 +117,13 @@ def test_private_modules_can_be_imported(tmp_path):
 
 def test_native_functions_are_called_through_ctypes(tmp_path):
     ran = python(*RUNNER, "-c", NATIVE, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_programs_pause_the_tape_that_records(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(TAPE)
+    ran = python(*RUNNER, str(script), cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
 
 
