@@ -128,7 +128,8 @@ def patched(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 class Client:
     """A page without a browser: it keeps the newest message of each kind, and the arrays of the newest frame."""
 
-    def __init__(self, studio: Studio):
+    def __init__(self, studio: Studio, **known: Any):
+        """Connect; `known` is what the page has from an earlier connection."""
         self.studio = studio
         self._stack = contextlib.ExitStack()
         url = studio.address.replace("http", "ws") + "ws"
@@ -138,7 +139,7 @@ class Client:
         self.arrays: dict[str, np.ndarray] = {}
         self.frames: list[dict[str, Any]] = []
         self.kernels: dict[str, dict[str, Any]] = {}
-        self.send("hello", token=studio.token)
+        self.send("hello", token=studio.token, **known)
         for work in (self._read, self._stream):
             threading.Thread(target=work, daemon=True).start()
         self.wait(lambda: self.latest.get("hello"))

@@ -78,9 +78,11 @@ export function Banners() {
           )}
         </p>
       )}
-      {recover > 0 && (
+      {recover.count > 0 && (
         <p className="banner">
-          The studio ended with {recover} unsaved edit{recover > 1 ? "s" : ""}.
+          The studio ended with {recover.count} unsaved edit{recover.count > 1 ? "s" : ""}.
+          {recover.old &&
+            " The file has changed since then; nodes that you had edited become as you left them."}
           <button type="button" className="accent" onClick={() => send("recover", { take: true })}>
             Bring them back
           </button>

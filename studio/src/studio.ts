@@ -1,6 +1,7 @@
 /** The state of the page, and its connection to the server. Components read it with `useStudio`. */
 
 import { useSyncExternalStore } from "react";
+import { SharedTexts } from "./code/shared_text";
 import { patched } from "./doc_patch";
 import type {
   Code,
@@ -43,7 +44,7 @@ export interface State {
   found: Found | null;
   engine: EngineState;
   disk: { changed: boolean };
-  recover: number;
+  recover: { count: number; old: boolean };
   /** True while the user has to know that another studio has the file open. */
   others: boolean;
   ms: Record<string, number>;
@@ -80,7 +81,7 @@ let state: State = {
   found: null,
   engine: { state: "starting", text: "", suspects: [] },
   disk: { changed: false },
-  recover: 0,
+  recover: { count: 0, old: false },
   others: false,
   ms: {},
   failed: {},
@@ -120,15 +121,30 @@ type Frames = (record: FrameRecord) => void;
 let takeFrame: Frames = () => {};
 let socket: WebSocket | null = null;
 let token = "";
-const unsent = new Set<string>(); // nodes whose texts were typed while the studio was not there
 
 /** Calls `take` with each record of the stream of frames. */
 export function onFrame(take: Frames): void {
   takeFrame = take;
 }
 
-export function send(is: string, fields: Record<string, unknown> = {}): void {
-  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ is, ...fields }));
+/** Sends a message; false without a connection. */
+export function send(is: string, fields: Record<string, unknown> = {}): boolean {
+  if (socket?.readyState !== WebSocket.OPEN) return false;
+  socket.send(JSON.stringify({ is, ...fields }));
+  return true;
+}
+
+/** The texts of kernels as this window has them; `state.texts` shows them. */
+export const sharedTexts = new SharedTexts(
+  (is, fields) => state.connection === "open" && send(is, fields),
+  (node) => setState({ texts: { ...state.texts, [node]: snapshot(node) } }),
+);
+
+function snapshot(node: string): Text {
+  const own = sharedTexts.get(node);
+  return own
+    ? { text: own.state.doc.toString(), rev: own.rev + own.unconfirmed.length }
+    : { text: "", rev: 0 };
 }
 
 export function edit(label: string, ...ops: Edit[]): void {
@@ -157,7 +173,8 @@ function open(): void {
   url.hash = "";
   const own = new WebSocket(url);
   socket = own;
-  own.onopen = () => own.send(JSON.stringify({ is: "hello", token }));
+  own.onopen = () =>
+    own.send(JSON.stringify({ is: "hello", token, epoch: sharedTexts.epoch, texts: sharedTexts.known() }));
   own.onmessage = (event) => receive(JSON.parse(event.data));
   own.onclose = (event) => {
     if (event.code === 1008) return setState({ connection: "refused" });
@@ -197,13 +214,12 @@ type Message = any;
 const answers: Record<string, (message: Message) => void> = {
   hello: (m) => {
     setState({ connection: "open" });
-    for (const node of unsent)
-      if (state.texts[node]) send("code", { node, ...state.texts[node], run: false });
-    unsent.clear();
     stream(m.page).catch(() => {});
   },
   welcome: (m) => {
     setState({ types: m.types, presets: m.presets });
+    if (sharedTexts.epoch !== m.epoch) sharedTexts.restart(m.epoch);
+    sharedTexts.pushAll();
     if (!state.names.length) send("names");
   },
   names: (m) => setState({ names: m.names }),
@@ -219,19 +235,27 @@ const answers: Record<string, (message: Message) => void> = {
   },
   timeline: (m) => setState({ timeline: m }),
   kernel: (m) => setState({ kernels: { ...state.kernels, [m.node]: m } }),
-  text: (m) => {
-    if ((state.texts[m.node]?.rev ?? 0) > m.rev) return; // what was typed here is newer, and on its way
-    setState({ texts: { ...state.texts, [m.node]: { text: m.text, rev: m.rev } } });
+  text: (m) => sharedTexts.whole(m.node, m.text, m.rev, m.drops === true),
+  typed: (m) => sharedTexts.typed(m.node, m.rev, m.updates),
+  renamed: (m) => {
+    sharedTexts.rename(m.node, m.to);
+    const renamed = (path: string) => (path === m.node ? m.to : path);
+    setState({
+      shownCode: state.shownCode && renamed(state.shownCode),
+      selection: state.selection.map(renamed),
+    });
   },
   consent: (m) => setState({ consent: m.codes, shownCode: shownText(state.texts, m.codes) }),
   found: (m) => setState({ found: m, ...(m.runs ? {} : { shownCode: m.node }) }),
   engine: (m) => setState({ engine: m }),
   disk: (m) => setState({ disk: m }),
   others: (m) => setState({ others: m.open }),
-  recover: (m) => setState({ recover: m.count }),
+  recover: (m) => setState({ recover: m }),
   reloaded: () => notify("The file has changed on disk, and was read again."),
-  fresh: () =>
-    setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], alone: null, samples: null }),
+  fresh: (m) => {
+    sharedTexts.restart(m.epoch);
+    setState({ texts: {}, kernels: {}, found: null, pick: null, selection: [], alone: null, samples: null });
+  },
   stats: (m) => setState({ ms: m.ms, failed: m.failed }),
   rows: (m) => setState({ rows: m }),
   log: (m) => setState({ log: m.lines }),
@@ -244,10 +268,9 @@ function receive(message: Message): void {
 
 function takeDoc(doc: Doc): void {
   const nodes = doc.graphs.flatMap((graph) => graph.nodes);
-  const texts: Record<string, Text> = {};
-  for (const node of nodes) {
-    if (node.code !== null) texts[node.path] = state.texts[node.path] ?? { text: node.code, rev: 0 };
-  }
+  const authored = nodes.flatMap(({ path, code }) => (code === null ? [] : [[path, code] as const]));
+  sharedTexts.keep(new Map(authored));
+  const texts = Object.fromEntries(authored.map(([path]) => [path, state.texts[path] ?? snapshot(path)]));
   const shownCode = shownText(texts, state.consent);
   const paths = new Set(nodes.map((node) => node.path));
   const alone = state.alone && paths.has(state.alone) ? state.alone : null;
@@ -277,12 +300,9 @@ export function shownGraph(current: State): Graph | undefined {
   return current.doc?.graphs.find((graph) => graph.path === current.graph) ?? current.doc?.graphs[0];
 }
 
-/** Takes a text that the user has typed, and sends it. */
-export function typeText(node: string, text: string, run = false): void {
-  const rev = (state.texts[node]?.rev ?? 0) + 1;
-  setState({ texts: { ...state.texts, [node]: { text, rev } } });
-  if (state.connection !== "open") unsent.add(node);
-  send("code", { node, text, rev, run });
+/** Gives a node another text in place of its own, as if it were typed. */
+export function replaceText(node: string, text: string): void {
+  send("code", { node, text });
 }
 
 export function allNodes(current: State): GraphNode[] {

@@ -156,3 +156,34 @@ def test_a_page_whose_studio_was_replaced_keeps_its_text(scene, start, open_tab,
         assert "4.0" in tab.text()
         tab.page.close()
         tab.complaints = [text for text in tab.complaints if "ERR_" not in text]
+
+
+def test_nothing_is_lost_when_two_windows_type_at_once(tab, open_tab):
+    other = open_tab()
+    other.until_top(0.5 + TICK)
+    end_of_text(tab)
+    other.editor.click()
+    other.page.keyboard.press("Control+Home")
+    tab.page.keyboard.insert_text("# ")
+    other.page.keyboard.insert_text("\n")
+    other.page.keyboard.press("Control+Home")
+    other.page.keyboard.insert_text("# ")
+    words = [f"one{number} " for number in range(30)], [f"two{number} " for number in range(30)]
+    script = """([words]) => { for (const word of words) document.execCommand("insertText", false, word) }"""
+    for first in range(0, 30, 3):  # both type before either hears of the other
+        for window, own in zip((tab, other), words, strict=True):
+            window.page.evaluate(script, [own[first : first + 3]])
+    wanted = f"# {''.join(words[1])}\n{LIFT}# {''.join(words[0])}"
+    for window in (tab, other):
+        window.until(
+            'document.querySelector(".cm-content").innerText', lambda text: "one29" in text and "two29" in text
+        )
+    for _ in range(100):
+        if tab.text() == other.text() == wanted:
+            break
+        tab.page.wait_for_timeout(50)
+    assert tab.text() == wanted and other.text() == wanted
+    expect(tab.page.get_by_text("Compiled in")).to_be_visible()
+    tab.page.keyboard.press("Control+z")  # takes back what was typed in this window alone
+    expect(tab.page.locator(".cm-content")).to_contain_text("two29")
+    expect(tab.page.locator(".cm-content")).not_to_contain_text("one29")

@@ -51,7 +51,7 @@ def test_a_text_of_ten_megabytes_is_refused_and_the_last_one_runs_on(tmp_path):
         client = Client(studio)
         client.trust()
         client.wait(lambda: client.kernels.get(NODE))
-        client.send("code", node=NODE, text=f"# {'x' * 10_000_000}\n{LIFT}", rev=1, run=False)
+        client.send("code", node=NODE, text=f"# {'x' * 10_000_000}\n{LIFT}", run=False)
         told(client, "has more than 1048576 characters")
         client.send("seek", frame=3)
         client.wait(lambda: client.arrays[VERTICES][0, 1] == pytest.approx(0.5 + 3 / 24))
@@ -69,7 +69,7 @@ def test_a_disk_that_fills_while_the_scene_is_written_is_told(tmp_path, monkeypa
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(EditError, match=r"No space left.*still here"):
-        document.save({})
+        document.save()
     assert document.is_edited and scene.read_text() == before
 
 

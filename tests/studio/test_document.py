@@ -128,7 +128,7 @@ def test_a_node_of_another_layer_is_copied_as_it_is(tmp_path, scene):
     )
     document = Document.open(str(over))
     document.edit([{"do": "duplicate", "graph": G, "names": {f"{G}/lift": "lift2"}}], "copy")
-    document.save({})
+    document.save()
     stage = Usd.Stage.Open(str(over))
     copy = stage.GetPrimAtPath(f"{G}/lift2")
     assert copy.GetTypeName() == "OmniGraphNode" and copy.GetAttribute("inputs:height").Get() == 7
@@ -142,7 +142,7 @@ def test_a_node_of_another_layer_is_made_inactive(tmp_path, scene):
     document = Document.open(str(over))
     document.edit([{"do": "delete", "nodes": [f"{G}/lift"]}], "delete")
     assert names(document) == ["read", "clock", "write"]
-    document.save({})
+    document.save()
     assert opened(scene).GetPrimAtPath(f"{G}/lift")
     stage = Usd.Stage.Open(str(over))
     assert not stage.GetPrimAtPath(f"{G}/lift").IsActive()
@@ -226,10 +226,10 @@ def test_edits_that_cannot_be_done_change_nothing(document, edit, words):
 
 
 def test_one_value_is_one_line_of_the_file(document, scene):
-    document.save({})
+    document.save()
     canonical = scene.read_text().splitlines()
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
-    document.save({})
+    document.save()
     after = scene.read_text().splitlines()
     assert len(canonical) == len(after)
     assert [line.strip() for old, line in zip(canonical, after, strict=True) if old != line] == [
@@ -250,9 +250,9 @@ def test_saving_does_not_write_over_changes_of_others(document, scene):
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
     scene.write_text(scene.read_text() + "\n")
     with pytest.raises(EditError, match="changed on disk"):
-        document.save({})
+        document.save()
     document.note_files()
-    document.save({})
+    document.save()
     assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
 
 
@@ -262,14 +262,14 @@ def test_a_save_keeps_links_and_rights_and_leaves_read_only_files(scene, tmp_pat
     scene.chmod(0o640)
     document = Document.open(str(link))
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
-    document.save({})
+    document.save()
     assert link.is_symlink() and scene.stat().st_mode & 0o777 == 0o640
     assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 3.5}], "set")
     scene.chmod(0o444)
     document.note_files()
     with pytest.raises(EditError, match=r"the file is read-only; `chmod u\+w` allows.*edits are still here"):
-        document.save({})
+        document.save()
     assert opened(scene).GetAttributeAtPath(f"{G}/lift.inputs:height").default == 2.5
 
 
@@ -281,7 +281,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(document, scene, monkeypatch):
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 2.5}], "set")
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(EditError, match=r"No space left.*nothing was lost"):
-        document.save({})
+        document.save()
     assert document.is_edited and document.undo_label == "set"
     assert scene.read_text() == before and [p.name for p in scene.parent.iterdir()] == [scene.name]
 
@@ -296,7 +296,7 @@ def test_comments_that_saving_would_lose_are_told(tmp_path):
 
 def test_saved_files_play_in_a_fresh_process(document, scene, tmp_path):
     document.edit([{"do": "set", "path": f"{G}/lift.inputs:height", "value": 4.0}], "set")
-    document.save({})
+    document.save()
     target = tmp_path / "out.usda"
     command = [sys.executable, "-m", "omni.warp_core.cli", "play", str(scene), "-o", str(target), "--trust"]
     assert subprocess.run(command, capture_output=True).returncode == 0

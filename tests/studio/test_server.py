@@ -55,7 +55,7 @@ def near(client, wanted):
 
 def code(client, text, run=False):
     rev = client.wait(lambda: client.kernels.get(NODE))["rev"] + 1  # a frame may come before the report of its kernel
-    client.send("code", node=NODE, text=text, rev=rev, run=run)
+    client.send("code", node=NODE, text=text, run=run)
     return client.wait(lambda: client.kernels[NODE]["rev"] == rev and client.kernels[NODE])
 
 
@@ -192,7 +192,7 @@ def test_nothing_runs_before_consent_and_then_it_moves(studio, client, tmp_path)
     np.testing.assert_array_equal(client.arrays[VERTICES], np.array(REST, np.float32))
     [asked] = client.wait(lambda: client.latest.get("consent"))["codes"]
     assert asked["node"] == NODE and SECRET in asked["text"] and not client.kernels
-    client.send("code", node=NODE, text=LIFT, rev=1, run=True)
+    client.send("code", node=NODE, text=LIFT, run=True)
     client.wait(lambda: "agree to run" in client.latest.get("refused", {}).get("text", ""))
     client.send("trust", digests=["0" * 64, asked["digest"][:-1]])
     client.send("seek", frame=3)

@@ -69,6 +69,10 @@ class Agreements:
         self._agreed.add(digest)
         self._evaluation.send(do="agree", digests=[digest], partial=self.is_partial)
 
+    def has(self, node: str, text: str) -> bool:
+        """True if a text may run in a node."""
+        return self._digest(node, text) in self._agreed
+
     def again(self, node: str, text: str) -> None:
         """Note that a text runs that has run before."""
         self._agreed.add(self._digest(node, text))

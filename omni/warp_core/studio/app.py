@@ -49,13 +49,14 @@ def application(hub: Hub, token: str, is_framed: bool = False) -> App:
     async def socket(websocket: WebSocket) -> None:
         await websocket.accept()
         name = secrets.token_hex(8)
-        if not await _is_welcome(websocket, token):
+        greeting = await _greeting(websocket, token)
+        if greeting is None:
             await websocket.close(_REFUSED)
             return
         outbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         page = pages[name] = Page(outbox.put_nowait)
         outbox.put_nowait({"is": "hello", "page": name})
-        hub.attach(page)
+        hub.attach(page, *_known(greeting))
         sending = asyncio.create_task(_send_all(websocket, outbox))
         try:
             while True:
@@ -87,13 +88,21 @@ async def _index(request: Request) -> Response:
     return FileResponse(PAGE / "index.html")
 
 
-async def _is_welcome(websocket: WebSocket, token: str) -> bool:
-    """True if the first message is a greeting with the token."""
+async def _greeting(websocket: WebSocket, token: str) -> dict[str, Any] | None:
+    """Return the first message if it is a greeting with the token, else None."""
     try:
         message = json.loads(await asyncio.wait_for(websocket.receive_text(), HELLO_SECONDS))
     except (ValueError, KeyError, TimeoutError, asyncio.TimeoutError, WebSocketDisconnect, RecursionError):
-        return False
-    return isinstance(message, dict) and message.get("is") == "hello" and is_token(message.get("token"), token)
+        return None
+    is_greeting = isinstance(message, dict) and message.get("is") == "hello" and is_token(message.get("token"), token)
+    return message if is_greeting else None
+
+
+def _known(greeting: dict[str, Any]) -> tuple[int, dict[str, int]]:
+    """Return the epoch and the revisions of texts that a page has from before its connection was lost."""
+    epoch, texts = greeting.get("epoch"), greeting.get("texts")
+    known = texts.items() if isinstance(texts, dict) else ()
+    return epoch if isinstance(epoch, int) else -1, {node: rev for node, rev in known if isinstance(rev, int)}
 
 
 async def _receive_one(websocket: WebSocket, hub: Hub, page: Page) -> None:

@@ -86,9 +86,7 @@ class Engine:
         settings = Settings(None if has_range else FRAMES, frame_rate(opened), device, nodes=nodes)
         self.session = Session.of(opened, settings, self.log, path)
         self.display = Display(opened)
-        for node, own in texts.items():
-            if self.session.has_code(node):
-                self.session.set_code(node, own)
+        self._set_texts(texts)
         self._tell_opened()
 
     def do_agree(self, digests: list[str], partial: bool) -> None:
@@ -110,11 +108,20 @@ class Engine:
             session.host.store.frame = frame
         self._send_frame(frame, stamp)
 
-    def do_patch(self, paths: list[str], text: str, is_quiet: bool) -> None:
-        """Take specs that the user edited. They are quiet if the graphs keep their nodes and connections."""
+    def _set_texts(self, texts: dict[str, str]) -> None:
+        for node, text in texts.items():
+            if self.session.has_code(node):
+                self.session.set_code(node, text)
+
+    def do_patch(self, paths: list[str], text: str, is_quiet: bool, texts: dict[str, str]) -> None:
+        """Take specs that the user edited. They are quiet if the graphs keep their nodes and connections.
+
+        If they are not, the graphs are read anew, and some nodes have other `texts` than the stage.
+        """
         put(Patch(tuple(paths), text), self.session.stage.GetRootLayer())
         if not is_quiet:
             self.session.reload()
+            self._set_texts(texts)
             self.display.refresh()
             self._tell_opened()
 
@@ -213,7 +220,8 @@ class Engine:
         self.send(
             {
                 "is": "frame", "frame": frame, "stamp": stamp, "exact": self.session.is_exact, "running": is_running,
-                "prims": update.prims, "matrices": update.matrices, "nodes": reports, "log": messages,
+                "matrices": update.matrices, "nodes": reports, "log": messages,
+                **({} if update.prims is None else {"prims": update.prims}),
             },
             blobs,
         )  # fmt: skip

@@ -28,9 +28,10 @@ from .investigation import Investigation
 from .kernel_names import kernel_names
 from .kernel_texts import KernelTexts
 from .pages import Page, Pages
+from .shared_text import Update
 
 WATCH = 0.5  # seconds between two looks at the files
-VERSION = 2  # of the protocol
+VERSION = 3  # of the protocol
 
 
 class Hub:
@@ -76,14 +77,17 @@ class Hub:
 
     # Pages.
 
-    def attach(self, page: Page) -> None:
-        """Let a page take part: it gets everything there is to know."""
+    def attach(self, page: Page, epoch: int = -1, texts: dict[str, int] | None = None) -> None:
+        """Let a page take part: it gets everything there is to know.
+
+        A page that was here before has revisions of `texts`, by node, and the `epoch` that they belong to.
+        """
         self.pages.add(page)
         evaluation = self.evaluation
         page.post(
             {
                 "is": "welcome", "version": VERSION, "types": node_types(self.document.registry),
-                "presets": presets(),
+                "presets": presets(), "epoch": self.texts.epoch,
             }
         )  # fmt: skip
         for message in (
@@ -93,7 +97,7 @@ class Hub:
             page.post(message)
         if self.agreements.is_known:
             page.post(self.agreements.message())
-        self.texts.attach(page)
+        self.texts.attach(page, texts or {} if epoch == self.texts.epoch else {})
         if self.document.is_new and not self.document.revision:
             page.post(
                 {"is": "samples", "samples": sample_scenes.listed(), "folder": os.path.dirname(self.document.path)}
@@ -101,7 +105,7 @@ class Hub:
         if self.journal.others:
             page.post({"is": "others", "open": True})
         if self.found_edits:
-            page.post({"is": "recover", "count": len(self.found_edits)})
+            page.post({"is": "recover", "count": len(self.found_edits), "old": self.journal.is_old})
 
     def detach(self, page: Page) -> None:
         """Forget a page that is closed."""
@@ -146,9 +150,22 @@ class Hub:
         self.evaluation.send(do="value", path=path, value=value)
         self.evaluation.touch()
 
-    def on_code(self, page: Page, node: str, text: str, rev: int, run: bool = False) -> None:
-        """Take the newest text of a node. It runs if it is harmless, or if the user says so."""
-        self.texts.take(page, node, text, int(rev), run)
+    def on_type(
+        self, page: Page, node: str, epoch: int, rev: int, client: str, changes: list[Any], run: bool = False
+    ) -> None:
+        """Take what was typed into revision `rev` of a text, unless the page has yet to get newer revisions."""
+        if epoch != self.texts.epoch or node not in self.outline.texts or rev != self.texts.of(node).revision:
+            return
+        try:
+            self.texts.take(node, [Update(str(client), change) for change in changes], bool(run))
+        except EditError:
+            self.texts.reject(page, node)
+            raise
+
+    def on_code(self, page: Page, node: str, text: str, run: bool = False) -> None:
+        """Take another text for a node in place of its own. It runs if it is harmless, or if the user says so."""
+        own = self.texts.of(node).shared
+        self.texts.take(node, [Update("", own.whole(text))], bool(run))
 
     def on_trust(self, page: Page, digests: list[str], remember: bool = False, partial: bool = False) -> None:
         """Take the user's consent to run texts."""
@@ -193,11 +210,12 @@ class Hub:
         if any(code["node"] == node for code in self.agreements.pending):
             raise EditError(f"agree to run the text of {node} first")
         frame = self.evaluation.playback.target
-        self.investigation.start(node, self.texts.of(node).newest, frame, self.agreements.agreed)
+        texts = {**self.texts.running, node: self.texts.of(node).newest}
+        self.investigation.start(node, texts, frame, self.agreements.agreed)
 
     def on_save(self, page: Page) -> None:
         """Write the file."""
-        self.document.save(self.texts.waiting)
+        self.document.save()
         self.journal.clear(self.document.digest())
         self.disk_changed = False
         self.agreements.saved()
@@ -246,14 +264,15 @@ class Hub:
         """Take or drop the edits of a server that was killed."""
         found, self.found_edits = self.found_edits, []
         if take:
+            self.texts.clear()
             for patch in found:
                 self._give(patch)
                 self.document.apply(patch)
                 self.journal.add(patch)
-            self.texts.clear()
+            self._post_fresh()
         else:
             self.journal.clear(self.document.digest())
-        self.pages.post({"is": "recover", "count": 0})
+        self.pages.post({"is": "recover", "count": 0, "old": False})
         self._renew()
 
     # The document.
@@ -262,26 +281,34 @@ class Hub:
         return Journal.open(os.path.realpath(self.document.path), self.document.digest())
 
     def _edit(self, edits: list[dict[str, Any]], label: str, key: str = "") -> None:
-        self._take(self.document.edit(edits, label, key))
+        patch = self.document.edit(edits, label, key)
+        for edit in edits:
+            if edit["do"] == "rename":
+                self.texts.rename(edit["node"], edit["name"])
+        self._take(patch)
 
     def _take(self, patch: Patch | None) -> None:
         """Pass an edit on to the journal, the engine and the pages."""
         if patch is None:
             return
         self.journal.add(patch)
-        self._give(patch)
         message = self.outline.changed(patch)
         self.texts.follow_document()
+        self._give(patch)
         self.pages.post(message)
 
     def _give(self, patch: Patch) -> None:
-        send = self.evaluation.send
-        send(do="patch", paths=list(patch.paths), text=patch.text, is_quiet=patch.is_quiet)
+        """Let the engine have an edit. Texts that wait do not run there, although the document has them."""
+        texts = {} if patch.is_quiet else self.texts.running
+        self.evaluation.send(do="patch", paths=list(patch.paths), text=patch.text, is_quiet=patch.is_quiet, texts=texts)
         for path, value in patch.values:
-            send(do="value", path=path, value=value)
-        for node, text in patch.texts:
-            send(do="code", node=node, text=text)
-        self.evaluation.touch()
+            self.evaluation.send(do="value", path=path, value=value)
+        if patch.values or not patch.is_quiet:
+            self.evaluation.touch()
+
+    def _post_fresh(self) -> None:
+        """Let the pages forget all texts."""
+        self.pages.post({"is": "fresh", "epoch": self.texts.epoch})
 
     def _renew(self) -> None:
         """Tell the pages everything about the document anew."""
@@ -309,7 +336,7 @@ class Hub:
         self.texts.restart()
         self.disk_changed = False
         self.pages.post(self._disk())
-        self.pages.post({"is": "fresh"})
+        self._post_fresh()
         self._renew()
         self.evaluation.start()
 

@@ -28,15 +28,16 @@ class Investigation:
         self._agreed: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    def start(self, node: str, text: str, frame: int, agreed: list[str]) -> None:
-        """Run `text` in `node`, beside the other texts of the scene that have the digests `agreed`."""
+    def start(self, node: str, texts: dict[str, str], frame: int, agreed: list[str]) -> None:
+        """Run the text of `node`, beside the other texts of the scene that have the digests `agreed`.
+
+        `texts` has the text of the node, and those of nodes that run others than the document has.
+        """
         self.close()
-        self._node, self._text, self._frame, self._agreed = node, text, frame, agreed
+        self._node, self._text, self._frame, self._agreed = node, texts[node], frame, agreed
         self._engine = EngineProcess(self._receive, self._gone, "debug")
         layer = self._document.layer.ExportToString() if self._document.is_edited else ""
-        self._engine.send(
-            do="open", path=self._document.path, text=layer, texts={node: text}, **self._options.request()
-        )
+        self._engine.send(do="open", path=self._document.path, text=layer, texts=texts, **self._options.request())
         self._timer = asyncio.get_running_loop().call_later(MOST_SECONDS, self._late)
         self._tell(True)
 

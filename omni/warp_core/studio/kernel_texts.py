@@ -1,7 +1,8 @@
 """The texts of kernels on their way: from the pages to the document and the engine, and what became of them.
 
-The newest text of a node goes to the engine, one node at a time, if it may run. The engine tells its signature, from
-which missing attributes follow, and compiles it. The last text that worked runs on meanwhile.
+What is typed is in the document at once, so the journal has it, and a save writes it. The newest text of a node goes to
+the engine, one node at a time, if it may run. The engine tells its signature, from which missing attributes follow, and
+compiles it. Until then the engine runs another text than the document has: `running` lists these.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .editing.outline import Outline
 from .evaluation import Evaluation
 from .live_text import why_it_waits
 from .pages import Page, Pages
+from .shared_text import Change, SharedText, Update, changed, with_line_feeds
 
 ENDED = "it ended the engine when it ran"
 
@@ -25,16 +27,35 @@ ENDED = "it ended the engine when it ran"
 class Text:
     """A kernel's text: the newest one, the one that the engine has, and the last one that worked."""
 
-    newest: str = ""
-    revision: int = 0  # counts the page's changes of the text
-    page: Page | None = None  # the one in which it was typed
-    sent: int = 0  # the revision that the engine has
+    shared: SharedText
     good: str | None = None
+    running: str = ""  # the text that the engine has
+    sent: int = 0  # its revision
     waits: str = ""  # why the newest text does not run by itself
     held: str | None = None  # a text that crashed or was stopped
     diagnostics: list[dict[str, Any]] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
+
+    @property
+    def newest(self) -> str:
+        """The text as the pages have it."""
+        return self.shared.text
+
+    @property
+    def revision(self) -> int:
+        """Counts the changes of the text."""
+        return self.shared.revision
+
+    @property
+    def is_running(self) -> bool:
+        """True if the engine has the newest text."""
+        return with_line_feeds(self.running) == self.newest
+
+    @property
+    def is_good(self) -> bool:
+        """True if the newest text has worked."""
+        return self.good is not None and with_line_feeds(self.good) == self.newest
 
     @property
     def is_due(self) -> bool:
@@ -52,20 +73,26 @@ class KernelTexts:
         self._evaluation, self._agreements = evaluation, agreements
         self._texts: dict[str, Text] = {}
         self._at_work: str | None = None  # the node whose text the engine looks at
+        self.epoch = 0  # counts the times at which all texts began anew
         self.edit: Any = None
 
     def clear(self) -> None:
         """Forget all texts: the document has others now."""
         self._texts.clear()
+        self.epoch += 1
 
     def restart(self) -> None:
         """Note that a new engine has no text at work."""
         self._at_work = None
 
-    def attach(self, page: Page) -> None:
-        """Tell a new page about all texts; the document lacks those that wait."""
+    def attach(self, page: Page, known: dict[str, int]) -> None:
+        """Tell a new page about all texts. One that was here before has `known` revisions of them."""
         for node, own in self._texts.items():
-            page.post(_text_message(node, own))
+            missed = own.shared.since(known[node]) if node in known else None
+            if missed is None:
+                page.post(_text_message(node, own))
+            elif missed:
+                page.post(_typed_message(node, own, missed))
             page.post(self._message(node))
 
     def of(self, node: str) -> Text:
@@ -74,42 +101,77 @@ class KernelTexts:
             authored = self._outline.texts
             if node not in authored:
                 raise EditError(f"{node} has no text that can be edited here")
-            self._texts[node] = Text(authored[node], good=authored[node])
+            self._texts[node] = Text(SharedText(authored[node]), good=authored[node], running=authored[node])
         return self._texts[node]
 
     @property
-    def waiting(self) -> dict[str, str]:
-        """The texts that wait, which are not in the document yet; a save writes them too."""
-        return {node: own.newest for node, own in self._texts.items() if own.waits}
+    def running(self) -> dict[str, str]:
+        """The texts that the engine runs while the document has others, by node."""
+        return {node: own.running for node, own in self._texts.items() if not own.is_running}
 
     # From the pages.
 
-    def take(self, page: Page, node: str, text: str, revision: int, run: bool) -> None:
-        """Take the newest text of a node. It runs if it is harmless, or if the user says so. Raises EditError."""
+    def take(self, node: str, updates: list[Update], run: bool) -> None:
+        """Take changes of the newest text of a node. It runs if it is harmless, or if the user says so.
+
+        Raises EditError.
+        """
         if any(code["node"] == node for code in self._agreements.pending):
             raise EditError(f"agree to run the text of {node} before you change it")
-        if len(text) > MOST_TEXT:
-            raise EditError(f"the text has more than {MOST_TEXT} characters, so it is not taken")
         own = self.of(node)
-        is_late = own.page not in (None, page) and revision <= own.revision  # another page was faster
-        own.newest, own.revision, own.page = text, own.revision + 1 if is_late else revision, page
+        text = _after(own.newest, [update.change for update in updates])
+        self._put(node, own, updates, text)
         own.waits = "" if run else ENDED if text == own.held else why_it_waits(text)
         if not own.waits:
             own.held = None
+            own.sent = -1 if run else own.sent
             self._clear_suspect(node)
             self.next()
-        self._pages.post(_text_message(node, own), but=None if is_late else page)
         self._tell(node)
 
+    def _put(self, node: str, own: Text, updates: list[Update], text: str) -> None:
+        """Put a text into the document, and tell all pages. Raises EditError."""
+        before = own.newest
+        own.shared.text = text  # which the document is to have, so that `follow_document` leaves it
+        try:
+            if text != before:
+                self.edit([{"do": "code", "node": node, "text": text}], "edit code", f"code:{node}")
+        except EditError:
+            own.shared.text = before
+            raise
+        own.shared.add(updates, text)
+        if updates:
+            self._pages.post(_typed_message(node, own, updates))
+
+    def reject(self, page: Page, node: str) -> None:
+        """Let a page have the text as it is here, in place of one that cannot be taken."""
+        if node in self._texts:
+            page.post({**_text_message(node, self._texts[node]), "drops": True})
+
+    def rename(self, node: str, name: str) -> None:
+        """Note that a node gets another name, and so do the nodes below it."""
+        path = f"{node.rpartition('/')[0]}/{name}"
+        for old in [each for each in self._texts if each == node or each.startswith(f"{node}/")]:
+            self._texts[path + old.removeprefix(node)] = self._texts.pop(old)
+        self._pages.post({"is": "renamed", "node": node, "to": path})
+
     def follow_document(self) -> None:
-        """Take texts that undo, redo or the disk has changed."""
-        for node, text in self._outline.texts.items():
-            own = self._texts.get(node)
-            if own is None or own.waits or own.held is not None or own.newest == text or own.sent != own.revision:
+        """Take texts that undo, redo or an edit has changed. Those that the user has not agreed to wait."""
+        authored = self._outline.texts
+        for node in self._texts.keys() - authored.keys():
+            del self._texts[node]
+        for node, own in self._texts.items():
+            text = with_line_feeds(authored[node])
+            if own.newest == text:
                 continue
-            own.newest, own.revision = text, own.revision + 1
-            own.sent = own.revision
-            self._pages.post(_text_message(node, own))
+            update = Update("", own.shared.whole(text))
+            own.shared.add([update], text)
+            self._pages.post(_typed_message(node, own, [update]))
+            own.held = None
+            own.waits = "" if self._agreements.has(node, text) else why_it_waits(text)
+            if not own.waits:
+                self._run(node, own)
+            self._tell(node)
 
     # To the engine.
 
@@ -124,22 +186,28 @@ class KernelTexts:
                 return
 
     def take_signature(self, header: dict[str, Any]) -> None:
-        """Put a text into the document, with the attributes that it needs, and let the engine run it."""
+        """Give a node the attributes that its text needs, and let the engine run the text."""
         node, own = header["node"], self._texts.get(header["node"])
         self._at_work = None
         self._evaluation.answered()
         if own is not None and header["revision"] == own.revision and not own.waits:
-            edits: list[dict[str, Any]] = [{"do": "code", "node": node, "text": own.newest}]
-            edits += [{"do": "attribute", "node": node, **added} for added in header["added"]]
-            own.sent, own.removed = own.revision, header["removed"]
-            self._agreements.typed(node, own.newest)
+            own.removed = header["removed"]
+            edits = [{"do": "attribute", "node": node, **added} for added in header["added"]]
             try:
-                self.edit(edits, "edit code", f"code:{node}")
+                if edits:
+                    self.edit(edits, "edit code", f"code:{node}")
             except EditError as error:
+                own.sent = own.revision
                 return self._pages.refuse(str(error))
-            if header["added"]:  # the engine has read the graphs anew
-                self._evaluation.send(do="code", node=node, text=own.newest)
+            self._run(node, own)
         return self.next()
+
+    def _run(self, node: str, own: Text) -> None:
+        """Let the engine run the newest text of a node."""
+        own.running, own.sent = own.newest, own.revision
+        self._agreements.typed(node, own.newest)
+        self._evaluation.send(do="code", node=node, text=own.newest)
+        self._evaluation.touch()
 
     def failed(self, header: dict[str, Any]) -> None:
         """Note that the engine could not do what it was asked for."""
@@ -170,24 +238,25 @@ class KernelTexts:
 
     def engine_gone(self, number: int, was_stopped: bool) -> None:
         """Start a new engine after a crash, without the texts that may have caused it."""
-        suspects = [n for n, own in self._texts.items() if own.newest != own.good or own.sent != own.revision]
+        suspects = [n for n, own in self._texts.items() if not own.is_good or own.sent != own.revision]
         suspects = [n for n in suspects if not self._texts[n].waits]
         suspects = suspects or sorted(code["node"] for code in self._agreements.codes)
-        texts = {}
+        blocked = set(suspects)
         for node in filter(self._is_text, suspects):
             own = self.of(node)
             own.held = own.newest
             own.waits = "it was stopped" if was_stopped else ENDED
-            if own.good is not None and own.good != own.newest:
-                texts[node] = own.good
+            if own.good is not None and not own.is_good:
+                own.running = own.good
+                blocked.discard(node)
                 self._agreements.again(node, own.good)
             self._tell(node)
         name = signal.Signals(number).name if number else "it left the process"
         self._evaluation.text = "stopped" if was_stopped else f"the engine crashed ({name})"
         self._evaluation.suspects = suspects
-        self._evaluation.is_blocked = any(node not in texts for node in suspects)
+        self._evaluation.is_blocked = bool(blocked)
         self.restart()
-        self._evaluation.start(texts)
+        self._evaluation.start(self.running)
 
     def _clear_suspect(self, node: str) -> None:
         """A text that ended the engine has been changed."""
@@ -205,10 +274,10 @@ class KernelTexts:
         evaluation = self._evaluation
         if evaluation.is_gone:
             evaluation.text = ""
-            return evaluation.start()
+            return evaluation.start(self.running)
         for node, own in self._texts.items():
             if own.held is not None:
-                own.newest, own.held, own.sent, own.waits = own.held, None, -1, ""
+                own.held, own.sent, own.waits = None, -1, ""
                 own.good = own.good if node in evaluation.suspects else own.newest
         evaluation.suspects, evaluation.text, evaluation.is_blocked = [], "", False
         evaluation.set_state("ready" if evaluation.state == "crashed" else evaluation.state)
@@ -228,5 +297,23 @@ class KernelTexts:
         }  # fmt: skip
 
 
+def _after(text: str, changes: list[Change]) -> str:
+    """Return a text after some changes. Raises EditError."""
+    try:
+        for change in changes:
+            text = changed(text, change)
+    except (ValueError, TypeError, LookupError) as error:
+        raise EditError(f"a change of the text cannot be understood: {error}") from None
+    if len(text) > MOST_TEXT:
+        raise EditError(f"the text has more than {MOST_TEXT} characters, so it is not taken")
+    return text
+
+
 def _text_message(node: str, own: Text) -> dict[str, Any]:
     return {"is": "text", "node": node, "text": own.newest, "rev": own.revision}
+
+
+def _typed_message(node: str, own: Text, updates: list[Update]) -> dict[str, Any]:
+    """Return the newest updates of a text, and the revision before them."""
+    listed = [{"client": update.client, "changes": update.change} for update in updates]
+    return {"is": "typed", "node": node, "rev": own.revision - len(updates), "updates": listed}

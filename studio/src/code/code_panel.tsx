@@ -15,21 +15,20 @@ import {
 } from "@codemirror/language";
 import { lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, Compartment, EditorState, Transaction } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, Transaction } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import type { Theme } from "../app";
 import { FindOutWhy } from "../banners";
 import type { Code } from "../messages";
-import { getState, notify, setState, typeText, useStudio } from "../studio";
+import { getState, notify, setState, sharedTexts, useStudio } from "../studio";
 import { marks } from "./diagnostics";
 import { complete, hover } from "./kernel_language";
-import { change } from "./text_change";
+import type { SharedText } from "./shared_text";
 
 const REST = 300; // milliseconds without a key after which mistakes are shown
 const MOST_TEXT = 1 << 20; // characters of a kernel's text
-const fromServer = Annotation.define<boolean>();
 const readOnly = new Compartment();
 
 const colors = HighlightStyle.define([
@@ -41,62 +40,93 @@ const colors = HighlightStyle.define([
 ]);
 
 /** Runs the text that an editor shows. */
-function run(view: EditorView): boolean {
+function run(): boolean {
   const node = getState().shownCode;
-  if (node) typeText(node, view.state.doc.toString(), true);
+  if (node) sharedTexts.changed(node, true);
   return true;
 }
 
-/** A text with its own steps of undo. */
-function newState(text: string): EditorState {
-  return EditorState.create({
-    doc: text,
-    extensions: [
-      lineNumbers(),
-      history(),
-      drawSelection(),
-      highlightActiveLine(),
-      highlightSelectionMatches(),
-      bracketMatching(),
-      closeBrackets(),
-      indentOnInput(),
-      indentUnit.of("    "),
-      python(),
-      autocompletion({ override: [complete] }),
-      hover,
-      syntaxHighlighting(colors),
-      lintGutter(),
-      readOnly.of(EditorState.readOnly.of(false)),
-      keymap.of([
-        { key: "Mod-Enter", run },
-        { key: "F8", run: nextDiagnostic },
-        ...closeBracketsKeymap,
-        ...completionKeymap,
-        ...defaultKeymap,
-        ...historyKeymap,
-        ...searchKeymap,
-        { ...indentWithTab, key: "Mod-]" },
-      ]),
-      EditorState.changeFilter.of((change) => {
-        const fits = change.newDoc.length <= MOST_TEXT || Boolean(change.annotation(fromServer));
-        if (!fits) notify(`A text of more than ${MOST_TEXT} characters is not taken; the one before stays.`);
-        return fits;
-      }),
-      EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
-      EditorView.updateListener.of((update) => {
-        const node = getState().shownCode;
-        const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(fromServer));
-        if (node && update.docChanged && isOwn) typeText(node, update.state.doc.toString());
-      }),
-    ],
-  });
+/** What an editor is. Each text has its own steps of undo, and changes of other windows are none. */
+const editing = [
+  lineNumbers(),
+  history(),
+  drawSelection(),
+  highlightActiveLine(),
+  highlightSelectionMatches(),
+  bracketMatching(),
+  closeBrackets(),
+  indentOnInput(),
+  indentUnit.of("    "),
+  python(),
+  autocompletion({ override: [complete] }),
+  hover,
+  syntaxHighlighting(colors),
+  lintGutter(),
+  readOnly.of(EditorState.readOnly.of(false)),
+  keymap.of([
+    { key: "Mod-Enter", run },
+    { key: "F8", run: nextDiagnostic },
+    ...closeBracketsKeymap,
+    ...completionKeymap,
+    ...defaultKeymap,
+    ...historyKeymap,
+    ...searchKeymap,
+    { ...indentWithTab, key: "Mod-]" },
+  ]),
+  EditorState.changeFilter.of((change) => {
+    const fits = change.newDoc.length <= MOST_TEXT || change.annotation(Transaction.remote) === true;
+    if (!fits) notify(`A text of more than ${MOST_TEXT} characters is not taken; the one before stays.`);
+    return fits;
+  }),
+  EditorView.contentAttributes.of({ "aria-label": "Kernel text", tabindex: "0" }),
+];
+
+/** An editor that shows one text after the other: one that several windows change, or one to read. */
+class Editor {
+  readonly view: EditorView;
+  private shown: SharedText | string = "";
+
+  constructor(parent: HTMLElement) {
+    const listener = EditorView.updateListener.of((update) => {
+      if (typeof this.shown === "string") return;
+      this.shown.state = update.state;
+      const node = getState().shownCode;
+      const isOwn = update.transactions.some((t) => t.docChanged && !t.annotation(Transaction.remote));
+      if (node && isOwn) sharedTexts.changed(node);
+    });
+    this.extensions = [editing, listener];
+    this.view = new EditorView({ parent, state: this.toRead("") });
+  }
+
+  private readonly extensions: Extension;
+
+  private toRead(doc: string): EditorState {
+    return EditorState.create({ doc, extensions: this.extensions });
+  }
+
+  show(text: SharedText | string, isFixed: boolean): void {
+    if (this.shown !== text) {
+      this.leave();
+      this.shown = text;
+      if (typeof text !== "string") text.enter(this.view, this.extensions);
+      this.view.setState(typeof text === "string" ? this.toRead(text) : text.state);
+    }
+    this.view.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
+  }
+
+  private leave(): void {
+    if (typeof this.shown !== "string") this.shown.leave();
+  }
+
+  close(): void {
+    this.leave();
+    this.view.destroy();
+  }
 }
 
 export function CodePanel({ theme }: { theme: Theme }) {
   const box = useRef<HTMLDivElement>(null);
-  const editor = useRef<EditorView | null>(null);
-  const shown = useRef<string | null>(null);
-  const states = useRef(new Map<string, EditorState>()); // of the nodes that are not shown now
+  const editor = useRef<Editor | null>(null);
   const node = useStudio((s) => s.shownCode);
   const texts = useStudio((s) => s.texts);
   const kernels = useStudio((s) => s.kernels);
@@ -104,7 +134,7 @@ export function CodePanel({ theme }: { theme: Theme }) {
   const why = useStudio((s) => s.found);
   const waiting = consent.find((code) => code.node === node);
   const own = node ? texts[node] : undefined;
-  const text = own?.text ?? waiting?.text ?? "";
+  const text = (node && sharedTexts.get(node)) || (waiting?.text ?? "");
   const kernel = node ? kernels[node] : undefined;
   const isFixed = !own || waiting !== undefined;
   // Programs that are not edited here, such as files and scripts, are shown as long as the user has to decide.
@@ -115,29 +145,16 @@ export function CodePanel({ theme }: { theme: Theme }) {
 
   useEffect(() => {
     if (!box.current) return;
-    const view = new EditorView({ parent: box.current, state: newState("") });
-    editor.current = view;
-    return () => view.destroy();
+    const opened = new Editor(box.current);
+    editor.current = opened;
+    return () => opened.close();
   }, []);
 
-  // The text of another node, or a text that the server has changed, which is no step of undo.
-  useEffect(() => {
-    const view = editor.current;
-    if (!view) return;
-    if (shown.current !== node) {
-      if (shown.current) states.current.set(shown.current, view.state);
-      view.setState(states.current.get(node ?? "") ?? newState(text));
-      shown.current = node;
-    }
-    const changes = change(view.state.doc.toString(), text);
-    if (changes.from !== changes.to || changes.insert)
-      view.dispatch({ changes, annotations: [fromServer.of(true), Transaction.addToHistory.of(false)] });
-    view.dispatch({ effects: readOnly.reconfigure(EditorState.readOnly.of(isFixed)) });
-  }, [node, text, isFixed]);
+  useEffect(() => editor.current?.show(text, isFixed), [text, isFixed]);
 
   // Mistakes of the newest text, after the hands rest; their end is shown at once.
   useEffect(() => {
-    const view = editor.current;
+    const view = editor.current?.view;
     if (!view || (kernel && own && kernel.rev !== own.rev)) return;
     const checked = why && !why.runs && why.node === node && why.text === own?.text ? why.diagnostics : [];
     const found = checked.length ? checked : (kernel?.diagnostics ?? []);
@@ -218,7 +235,7 @@ function Status({ waiting }: { waiting: Code | undefined }) {
     return (
       <p className="status warning">
         Waits: {kernel.waits}.
-        <button type="button" onClick={() => typeText(node, text?.text ?? "", true)}>
+        <button type="button" onClick={run}>
           Run (Ctrl+Enter)
         </button>
       </p>

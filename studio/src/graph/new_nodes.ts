@@ -1,7 +1,7 @@
 /** New nodes of the shown graph: their names and places. */
 
 import type { Graph, Preset } from "../messages";
-import { allNodes, edit, getState, notify, setState, shownGraph, typeText } from "../studio";
+import { allNodes, edit, getState, notify, replaceText, setState, shownGraph } from "../studio";
 
 /** The end of a wire that was dropped in the void: the other end is a new node. */
 export interface Wire {
@@ -34,7 +34,7 @@ export function addNode(type: string, wire?: Wire, preset?: Preset): void {
   const node = `${graph.path}/${name}`;
   const add = { do: "add", graph: graph.path, type, name, position, preset: preset?.name ?? "" };
   edit(`add ${last}`, add, ...(wire ? [{ do: "insert", node, ...wire }] : []));
-  if (type === KERNEL) typeText(node, preset?.text ?? FIRST_TEXT);
+  if (type === KERNEL) replaceText(node, preset?.text ?? FIRST_TEXT);
   setState({ selection: [node], ...(type === KERNEL ? { shownCode: node } : {}) });
 }
 

@@ -32,14 +32,13 @@ MOST_DIFFERENCES = 2000  # lines
 class Patch:
     """New specs of nodes or graphs: their paths, and a layer that holds them as text. What is not in it is removed.
 
-    `is_quiet` tells that nodes and connections are the same as before. `values` and `texts` are what changed then.
+    `is_quiet` tells that nodes and connections are the same as before. `values` are what changed then.
     """
 
     paths: tuple[str, ...]
     text: str
     is_quiet: bool = False
     values: tuple[tuple[str, Any], ...] = ()
-    texts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -172,8 +171,8 @@ class Document:
 
     # Files.
 
-    def save(self, texts: dict[str, str]) -> None:
-        """Write the root layer, with other `texts` for some nodes. The file appears whole or not at all.
+    def save(self) -> None:
+        """Write the root layer. The file appears whole or not at all.
 
         It keeps its rights, and a file that a link leads to stays where it is.
 
@@ -184,8 +183,6 @@ class Document:
             raise EditError("the file has changed on disk since it was read; take it or keep yours first")
         layer = Sdf.Layer.CreateAnonymous(Path(self.path).suffix)
         layer.TransferContent(self.layer)
-        for node, text in texts.items():
-            layer.GetAttributeAtPath(f"{node}.inputs:codeStr").default = text
         place = os.path.realpath(self.path)  # a link stays a link
         part = os.path.join(os.path.dirname(place), f".{os.path.basename(place)}.{os.getpid()}.part")
         part += Path(self.path).suffix
@@ -316,8 +313,7 @@ def _patch(layer: Sdf.Layer, paths: tuple[str, ...], edits: list[dict[str, Any]]
     if edits is None or not all(map(is_quiet, edits)):
         return Patch(paths, layer.ExportToString())
     values = tuple((e["path"], e["value"]) for e in edits if e["do"] == "set")
-    texts = tuple((e["node"], e["text"]) for e in edits if e["do"] == "code")
-    return Patch(paths, layer.ExportToString(), True, values, texts)
+    return Patch(paths, layer.ExportToString(), True, values)
 
 
 def _format_arguments(layer: Sdf.Layer) -> dict[str, str]:

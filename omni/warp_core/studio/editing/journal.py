@@ -28,13 +28,15 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 class Journal:
     """The journal of a scene. `digest` is that of the file that the edits belong to.
 
-    `number` tells the journals of one scene apart. `others` is true if another studio had the scene open.
+    `number` tells the journals of one scene apart. `others` is true if another studio had the scene open, and `is_old`
+    if the file has changed since the edits that `found` returned.
     """
 
     scene: str
     digest: str
     number: int = 0
     others: bool = False
+    is_old: bool = field(default=False, init=False)
     _file: int | None = None
     _lines: int = field(default=0, init=False)
 
@@ -100,15 +102,17 @@ class Journal:
             self._lines += 1
 
     def found(self) -> list[Patch]:
-        """Return the edits that a killed server left, if they belong to the file as it is."""
+        """Return the edits that a killed server left."""
         folder = _folder()
         if folder is None or self._file is None:
             return []
         try:
             name = os.path.basename(self._path(self.number))
             head, *lines = read_private(folder, name, _MOST_BYTES).decode().splitlines()
-            if json.loads(head) != {"scene": self.scene, "digest": self.digest}:
+            read = json.loads(head)
+            if read["scene"] != self.scene:
                 return []
+            self.is_old = read["digest"] != self.digest
             return [_patch(line) for line in lines if line.endswith("}")]
         except (OSError, ValueError, KeyError, TypeError):
             return []
