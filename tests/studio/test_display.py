@@ -42,7 +42,7 @@ def test_instances_are_drawn_at_their_places_and_prototypes_alone_are_not(stage)
     instancer.CreateScalesAttr([(1, 1, 1), (2, 2, 2)])
     display = Display(stage)
     update = display.update(NOW)
-    assert update.prims == ["/Copies"]
+    assert update.prims == ("/Copies",)
     wanted = np.concatenate([TRIANGLE + np.float32([5, 0, 0]), 2 * TRIANGLE + np.float32([0, 0, 7])])
     np.testing.assert_array_equal(update.arrays["/Copies"]["vertices"], wanted)
     np.testing.assert_array_equal(update.arrays["/Copies"]["triangles"], [[0, 1, 2], [3, 4, 5]])
@@ -179,3 +179,20 @@ def test_large_meshes_are_given_coarser_and_move_as_a_whole(stage, monkeypatch):
     np.testing.assert_array_equal(changed["vertices"], moved[numbers])
     assert "triangles" not in changed
     assert display.warnings == [f"/Sheet has 6,962 triangles; the viewport draws it with {len(triangles):,}"]
+
+
+def test_prims_are_told_when_others_are_there_and_one_that_appears_goes_on_to_change(stage):
+    add_triangle(stage, "/Still")
+    late = add_triangle(stage, "/Late")
+    for time in (1, 2, 3, 4):
+        late.GetVisibilityAttr().Set("inherited" if time > 2 else "invisible", time)
+        late.GetPointsAttr().Set(time * TRIANGLE, time)
+    display = Display(stage)
+    assert display.update(NOW).prims == ("/Still",)
+    assert display.update(Usd.TimeCode(2)).prims is None
+    for time in (3, 4):
+        update = display.update(Usd.TimeCode(time))
+        assert update.prims == (("/Still", "/Late") if time == 3 else None)
+        assert update.arrays.keys() == {"/Late"}
+        np.testing.assert_array_equal(update.arrays["/Late"]["vertices"], time * TRIANGLE)
+    assert display.update(Usd.TimeCode(1)).prims == ("/Still",)

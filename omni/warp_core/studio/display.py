@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,19 +32,21 @@ _FIELDS = ("vertices", "normals", "triangles", "colors", "points", "point_colors
 
 @dataclass
 class Shape:
-    """Arrays of one prim in its own space, and its transform for column vectors."""
+    """Arrays of one prim in its own space, and its transform for row vectors."""
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    matrix: np.ndarray = field(default_factory=lambda: np.identity(4))
+    matrix: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of no shape yet
 
 
 @dataclass
 class Update:
-    """Changes since the last update: new arrays by prim and name, transforms, and all prims there are to draw."""
+    """Changes since the last update: new arrays by prim and name, transforms. `prims` are all prims to draw, or None
+    if these are the same.
+    """
 
     arrays: dict[str, dict[str, np.ndarray]]
     matrices: dict[str, list[float]]
-    prims: list[str]
+    prims: tuple[str, ...] | None
 
 
 class Display(SampleLayer):
@@ -72,9 +74,11 @@ class Display(SampleLayer):
         self._written = 0
         self._changed: set[str] = set()
         self._varying: set[str] = set()  # prims with values that change with time
+        self._whole: set[str] = set()  # prims that draw values of other prims
         self._sources: dict[str, set[str]] = {}  # of a prim in an instance: the prims that its values stand at
         self._is_stale = True
         self._is_animated = False
+        self._told: tuple[str, ...] = ()
 
     def clear(self) -> None:
         """Forget all results: what is drawn is the scene as authored."""
@@ -133,44 +137,65 @@ class Display(SampleLayer):
     @np.errstate(all="ignore")
     def update(self, time: Usd.TimeCode) -> Update:
         """Return what changed since the last update. A prim that cannot be read is left out, with a warning."""
-        if self._is_stale or self._is_animated:
-            prims = self._find(time)
-        else:
-            prims = {path: self.stage.GetPrimAtPath(path) for path in self._shapes}
-        known = set() if self._is_stale else self._shapes.keys() - self._changed - self._varying
-        if not self._changed <= self._shapes.keys():  # a prototype of instances, or a field of a volume
-            known = {path for path in known if not _has_parts(prims[path])}
-        known = {path for path in known if self._changed.isdisjoint(self._sources.get(path, ()))}
+        told = self._told
         self._gatherer.begin()
         if self._is_stale:
             self._gatherer = Gatherer(self.stage, self._warn)
-            self._varying = {path for path, prim in prims.items() if _varies(prim)}
-            self._sources = {path: _sources(prim) for path, prim in prims.items() if prim.IsInstanceProxy()}
-            self._is_animated = any(_moves(prim) for prim in prims.values())
+        if self._is_stale or self._is_animated:
+            prims = self._find(time)
+            self._learn(prims)
+            due = set(prims) if self._is_stale else self._due() | (prims.keys() - self._shapes.keys())
+            self._shapes = {path: self._shapes.get(path) or Shape() for path in prims}
+            self._told = tuple(prims)
+        else:
+            due = self._due()
+            prims = {path: self.stage.GetPrimAtPath(path) for path in due}
         arrays, matrices = {}, {}
         cache = UsdGeom.XformCache(time)
-        self._shapes = {path: self._shapes.get(path) or Shape() for path in prims}
         for path, prim in prims.items():
-            if path not in known and (changed := self._read(path, prim, time)):
+            if path in due and (changed := self._read(path, prim, time)):
                 arrays[path] = changed
             elif not (self._is_stale or self._is_animated):
                 continue  # it is where it was
-            matrix = np.array(cache.GetLocalToWorldTransform(prim), np.float64).T
-            if path in arrays or not np.array_equal(matrix, self._shapes[path].matrix):
+            matrix = np.array(cache.GetLocalToWorldTransform(prim), np.float64)
+            if not np.array_equal(matrix, self._shapes[path].matrix):
                 self._shapes[path].matrix = matrix
-                matrices[path] = matrix.T.reshape(-1).tolist()
+                matrices[path] = matrix.reshape(-1).tolist()
         self._is_stale = False
         self._changed.clear()
-        return Update(arrays, matrices, list(self._shapes))
+        return Update(arrays, matrices, None if told == self._told else self._told)
+
+    def _learn(self, prims: dict[str, Usd.Prim]) -> None:
+        """Find out which prims may change by themselves or with others: all of them, or those that have appeared."""
+        if self._is_stale:
+            self._varying, self._whole, self._sources = set(), set(), {}
+            self._is_animated = any(map(_moves, self._imageables()))
+        new = prims if self._is_stale else {path: prims[path] for path in prims.keys() - self._shapes.keys()}
+        self._varying |= {path for path, prim in new.items() if _varies(prim)}
+        self._whole |= {path for path, prim in new.items() if _has_parts(prim)}
+        self._sources.update({path: _sources(prim) for path, prim in new.items() if prim.IsInstanceProxy()})
+
+    def _due(self) -> Set[str]:
+        """Return the paths of prims to read anew, as they or what they draw may have other values."""
+        due = self._changed | self._varying
+        if not self._changed <= self._shapes.keys():  # a prototype of instances, or a field of a volume
+            due |= self._whole
+        due |= {path for path, sources in self._sources.items() if not self._changed.isdisjoint(sources)}
+        return due & self._shapes.keys()
+
+    def _imageables(self) -> Iterator[Usd.Prim]:
+        prims = iter(self.stage.Traverse(Usd.TraverseInstanceProxies()))
+        for prim in prims:
+            if prim.IsA(UsdGeom.PointInstancer):
+                prims.PruneChildren()  # its prototypes are drawn for each instance alone
+            if prim.IsA(UsdGeom.Imageable):
+                yield prim
 
     def _find(self, time: Usd.TimeCode) -> dict[str, Usd.Prim]:
         found = {}
-        prims = iter(self.stage.Traverse(Usd.TraverseInstanceProxies()))
-        for prim in prims:
-            is_instancer = prim.IsA(UsdGeom.PointInstancer)
-            if is_instancer:
-                prims.PruneChildren()  # its prototypes are drawn for each instance alone
-            if (is_instancer or prim.IsA(UsdGeom.Gprim)) and _is_visible(prim, time):
+        for prim in self._imageables():
+            is_drawn = prim.IsA(UsdGeom.PointInstancer) or prim.IsA(UsdGeom.Gprim)
+            if is_drawn and _is_visible(prim, time):
                 found[str(prim.GetPath())] = prim
                 if len(found) >= MOST_PRIMS:
                     self._warn(f"the scene has more than {MOST_PRIMS} prims to draw; the rest is left out")
@@ -274,12 +299,8 @@ def _varies(prim: Usd.Prim) -> bool:
 
 def _moves(prim: Usd.Prim) -> bool:
     """True if the transform or the visibility of a prim changes with time."""
-    while prim and not prim.IsPseudoRoot():
-        names = ("visibility", *(n for n in prim.GetAuthoredPropertyNames() if n.startswith("xformOp:")))
-        if any((a := prim.GetAttribute(name)) and a.ValueMightBeTimeVarying() for name in names):
-            return True
-        prim = prim.GetParent()
-    return False
+    names = ("visibility", *(n for n in prim.GetAuthoredPropertyNames() if n.startswith("xformOp:")))
+    return any((a := prim.GetAttribute(name)) and a.ValueMightBeTimeVarying() for name in names)
 
 
 def _camera(stage: Usd.Stage, time: Usd.TimeCode) -> dict[str, Any] | None:
