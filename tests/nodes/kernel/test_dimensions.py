@@ -81,6 +81,21 @@ REFUSED = [
     ("    x = a[0]\n", 'custom token inputs:dimSource = "c"\n', ["'c', which is not an input array", "one of: a, b"]),
     ("    x = a[0]\n", 'custom token inputs:dimSource = "a*a*a*a*a"\n', ["names 5 arrays", "1 to 4 dimensions"]),
     ("    x = a[0]\n", 'custom token inputs:dimSource = "explicit"\n', ["inputs:dim1 is not set"]),
+    (
+        "    x = a[0]\n",
+        'custom int2 inputs:size = (4, -6)\ncustom token inputs:dimSource = "size"\n',
+        ["inputs:size is (4, -6)", "at least 0"],
+    ),
+    (
+        "    x = a[0]\n",
+        'custom int inputs:count = -3\ncustom token inputs:dimSource = "count"\n',
+        ["inputs:count is -3", "at least 0"],
+    ),
+    (
+        "    x = a[0]\n",
+        'custom int2 inputs:b:dims = (-1, 5)\ncustom token inputs:dimSource = "b"\n',
+        ["inputs:b:dims is (-1, 5)", "at least 0"],
+    ),
 ]
 
 
@@ -169,12 +184,17 @@ def test_kernels_run_in_the_order_of_the_text_or_of_the_list(text, listed, wante
     assert [use.name for use in chosen(uses, listed)] == (list(wanted) if wanted != "compute" else ["compute"])
 
 
-@pytest.mark.parametrize("dims", ["(2, -3)", "(0, 6)"])
-def test_sizes_that_leave_nothing_of_an_array_are_told_as_that(make_scene, play, dims):
+@pytest.mark.parametrize(
+    ("dims", "why"),
+    [
+        ("(2, -3)", "inputs:x:dims is (2, -3); the extent of a dimension is at least 0"),
+        ("(0, 6)", "inputs:x:dims = (0, 6) leaves nothing of the 6 elements; its sizes must have that product"),
+    ],
+)
+def test_sizes_that_leave_nothing_of_an_array_are_told_as_that(make_scene, play, dims, why):
     code = (
         "@wp.kernel\ndef k(x: wp.array2d[float], y: wp.array2d[float]):\n    i, j = wp.tid()\n    y[i, j] = x[i, j]\n"
     )
     attributes = f"custom float[] inputs:x = [1, 2, 3, 4, 5, 6]\ncustom int2 inputs:x:dims = {dims}\n"
     result = play(make_scene(kernel(code, attributes + "custom float[] outputs:y\n"), frames="0:0"))
-    why = f"inputs:x:dims = {dims} leaves nothing of the 6 elements; its sizes must have that product"
     assert result.log.errors == [f"/G/kernel: {why}"]

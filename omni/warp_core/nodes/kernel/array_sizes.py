@@ -24,7 +24,7 @@ def count_of(values: NodeValues, binding: Binding, dims: tuple[int, ...], held: 
     name = binding.name
     shape, length = values.companion(name, "dims"), values.companion(name, "length")
     if shape is not None:
-        return math.prod(extents(shape))
+        return math.prod(extents(f"{name}:dims", shape))
     if isinstance(length, int):
         if length < 0:
             raise GraphError(f"inputs:{name}:length is {length}; a length is at least 0")
@@ -44,7 +44,7 @@ def view_shape(values: NodeValues, binding: Binding, count: int, dims: tuple[int
     """The shape in which the kernel sees `count` elements. Raises GraphError where they do not fill it."""
     name, rank = binding.name, binding.rank
     given = values.companion(name, "dims")
-    shape = extents(given) if given is not None else (count,) if rank == 1 else dims
+    shape = extents(f"{name}:dims", given) if given is not None else (count,) if rank == 1 else dims
     if rank == 1:
         shape = (math.prod(shape),)
     if rank == len(shape) and math.prod(shape) == count:

@@ -104,13 +104,17 @@ def _shape(values: NodeValues, name: str) -> tuple[int, ...]:
     """The dimensions that one input gives: its shape if it is an array, else its value."""
     if values.attributes.inputs[name].is_array:
         dims = values.companion(name, "dims")
-        return (len(values.value(name)),) if dims is None else extents(dims)
-    return extents(values.value(name))
+        return (len(values.value(name)),) if dims is None else extents(f"{name}:dims", dims)
+    return extents(name, values.value(name))
 
 
-def extents(value: int | np.ndarray) -> tuple[int, ...]:
-    """The value of an int, int2, int3 or int4 as dimensions; negative ones count as 0."""
-    return tuple(max(0, n) for n in np.asarray(value).reshape(-1).tolist())
+def extents(name: str, value: int | np.ndarray) -> tuple[int, ...]:
+    """The value of the input `name`, an int, int2, int3 or int4, as dimensions. A negative one raises GraphError."""
+    found = tuple(np.asarray(value).reshape(-1).tolist())
+    if min(found, default=0) < 0:
+        told = found[0] if len(found) == 1 else found
+        raise GraphError(f"inputs:{name} is {told}; the extent of a dimension is at least 0")
+    return found
 
 
 # -- what follows from the kernel -------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ def _extent(values: NodeValues, array: Name, position: int, rank: int) -> int | 
     name = array[1]
     dims = values.companion(name, "dims")
     if dims is not None:
-        shape = extents(dims)
+        shape = extents(f"{name}:dims", dims)
         return shape[position] if position < len(shape) else None
     length = values.companion(name, "length")
     if rank != 1:
