@@ -454,3 +454,16 @@ def test_extents_are_those_of_the_points_that_are_somewhere(bad):
     assert wp.usd.read_mesh(stage.GetPrimAtPath("/M")).extent == (wp.vec3(0.0), wp.vec3(1.0, 2.0, 3.0))
     wp.usd.write_points(stage, "/Q", [(bad, bad, bad), (3e38, 0.0, 0.0)], widths=[1.0, 3e38])
     assert np.array_equal(UsdGeom.Points(stage.GetPrimAtPath("/Q")).GetExtentAttr().Get(), np.zeros((2, 3)))
+
+
+def test_hints_of_bounds_above_what_is_written_end(stage):
+    """A viewer takes the bounds of a model from its hint; it computes them where a hint is missing."""
+    world = stage.GetPrimAtPath("/World")
+    for path in ("/World", "/World/Model", "/World/Other"):
+        prim = UsdGeom.Xform.Define(stage, path).GetPrim()
+        Usd.ModelAPI(prim).SetKind("component" if path != "/World" else "assembly")
+        UsdGeom.ModelAPI.Apply(prim).SetExtentsHint([(0, 0, 0), (1, 1, 1)], 1)
+    wp.usd.write_mesh(stage, "/World/Model/Tetra", 9 * np.array(TETRA), SIDES, time=1)
+    cache = UsdGeom.BBoxCache(1, [UsdGeom.Tokens.default_], useExtentsHint=True)
+    assert list(cache.ComputeWorldBound(world).GetRange().GetMax()) == [9, 9, 9]
+    assert stage.GetAttributeAtPath("/World/Other.extentsHint").Get(1) is not None

@@ -30,6 +30,8 @@ _FLOAT32 = (*_ROLES, "displayOpacity")
 def authored(stage: Usd.Stage, path: str, schema: Any) -> Iterator[Any]:
     """Give the prim at a path as an object of `schema`, made where the stage has none.
 
+    Bounds that models above it have as a hint end, so that viewers compute them.
+
     Raises:
         StageError: The path or the prim there does not fit, or USD refuses what the block writes.
     """
@@ -45,8 +47,16 @@ def authored(stage: Usd.Stage, path: str, schema: Any) -> Iterator[Any]:
         raise StageError(f"{path} is {present.GetTypeName()} already, and {schema.__name__} was to be written there")
     try:
         yield schema(present) if present and present.IsA(schema) else schema.Define(stage, place)
+        _end_hints(stage, place)
     except Tf.ErrorException as error:
         raise StageError(f"{path} cannot be written: {reason(error)}") from None
+
+
+def _end_hints(stage: Usd.Stage, path: Sdf.Path) -> None:
+    for place in path.GetPrefixes():
+        hint = stage.GetPrimAtPath(place).GetAttribute(UsdGeom.Tokens.extentsHint)
+        if hint and hint.HasAuthoredValue():
+            hint.Block()
 
 
 def write_time(time: Any) -> Usd.TimeCode:
