@@ -160,7 +160,7 @@ gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks o
 # Random programs whose derivatives the suite judges in small numbers, and more ways to compile than the suite takes.
 FUZZED := tests/autodiff/test_tangent.py tests/autodiff/test_compiled_adjoints.py tests/autograd/test_hvp.py \
 	tests/tape/test_deterministic.py tests/lang/blocks/test_random_blocks.py tests/lang/test_random_python.py \
-	tests/tape/test_random_tapes.py tests/nodes/test_random_scenes.py tests/nodes/test_fuzz.py
+	tests/tape/test_random_tapes.py $(addprefix tests/nodes/test_,random_scenes.py fuzz.py fuzz_node_types.py)
 fuzz: build  ## compile mutated kernels of the tests for ten minutes, judge derivatives of a thousand programs, start 32 processes on an empty cache, compile every kernel of the tests for GPUs in all ways, and read a million mutated volume files; failures go to build/fuzz
 	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
 	OMNI_WARP_PROGRAMS=0:1060 $(BIN)/python -m pytest -n 2 tests/autodiff/test_random_gradients.py

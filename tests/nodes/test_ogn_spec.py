@@ -220,3 +220,20 @@ def test_mutated_structure_gives_a_description_or_a_clean_error(rng: random.Rand
         assert from_dict(_mutated(GOOD, rng)).name
     except OgnError as error:
         assert error.problems
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "told"),
+    [
+        ("float", {"minimum": "Any"}, "A.inputs.x.minimum: float needs one number, got 'Any'"),
+        ("float", {"maximum": None, "default": 1.0}, "A.inputs.x.maximum: float needs one number, got None"),
+        ("int[3]", {"minimum": "a", "default": [1, 2, 3]}, "A.inputs.x.minimum: int needs one number, got 'a'"),
+        ("float[3]", {"minimum": [0, 1]}, "A.inputs.x.minimum: "),
+    ],
+)
+def test_limits_that_are_no_numbers_are_told_where_they_stand(kind, limits, told):
+    entry = {"type": kind, "description": "x", **limits}
+    with pytest.raises(OgnError) as refused:
+        from_dict({"A": {"description": "a", "language": "Python", "inputs": {"x": entry}}})
+    [problem] = refused.value.problems
+    assert problem.startswith(told)

@@ -18,7 +18,7 @@ from ..values.attribute_types import AttributeType, TypeNameError, parse, parse_
 from ..values.attribute_values import Value, ValueTypeError, coerce, zero
 from . import categories
 from .ogn_schema import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
-from .value_limits import is_beyond
+from .value_limits import coerce_limit, is_beyond
 
 PORTS = ("inputs", "outputs", "state")
 NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -261,10 +261,22 @@ class _Reader:
         self.allowed |= tokens
         return tokens
 
+    def limit(self, where: str, kind: AttributeType, given: Any) -> bool:
+        """True if a minimum or maximum fits its attribute; tells the problem otherwise."""
+        try:
+            coerce_limit(given, kind)
+        except ValueTypeError as error:
+            self.problem(where, str(error))
+            return False
+        return True
+
     def default(self, where: str, kind: AttributeType, entry: dict, tokens: dict[str, str]) -> Value:
         limits = [key for key in ("minimum", "maximum") if key in entry]
         if limits and not kind.is_numeric:
             self.problem(f"{where}.{limits[0]}", f"only for numbers, not for {kind}")
+            return None
+        are_good = [self.limit(f"{where}.{key}", kind, entry[key]) for key in limits]
+        if not all(are_good):
             return None
         if "default" not in entry:
             return zero(kind)

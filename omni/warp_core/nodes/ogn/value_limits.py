@@ -33,11 +33,11 @@ def is_beyond(word: str, bound: Any, kind: AttributeType, value: Value) -> bool:
 
 
 def coerce_limit(value: Any, kind: AttributeType) -> Value:
-    """A minimum or maximum: one number for all components, or one for each."""
-    scalar = AttributeType(kind.base) if not kind.shape else kind.element
+    """A minimum or maximum: one number for all components, or one for each. Raises ValueTypeError."""
+    scalar = AttributeType(kind.base)
     if kind.shape and not isinstance(value, list):
-        return np.full(kind.shape, value)
-    return coerce(value, scalar)
+        return np.full(kind.shape, coerce(value, scalar))
+    return coerce(value, kind.element if kind.shape else scalar)
 
 
 def _short(value: Value) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -81,7 +82,6 @@ def _graph(graph: Usd.Prim, registry: Registry) -> dict[str, Any]:
 def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
     type_name = str(_get(prim, "node:type") or "")
     node_type = registry.find(type_name)
-    position = _get(prim, POSITION)
     return {
         "path": str(prim.GetPath()),
         "name": prim.GetName(),
@@ -89,10 +89,19 @@ def _node(prim: Usd.Prim, registry: Registry) -> dict[str, Any]:
         "label": (node_type.spec.ui_name if node_type else "") or type_name.rpartition(".")[2],
         "known": node_type is not None,
         "enabled": _get(prim, switches.NODE) is not False,
-        "position": [float(position[0]), float(position[1])] if position is not None else None,
+        "position": _position(prim),
         "code": _code(prim, node_type),
         "ports": [*_ports(prim, node_type)],
     }
+
+
+def _position(prim: Usd.Prim) -> list[float] | None:
+    """The place of a node in the graph, None if the scene has none that can be shown."""
+    try:
+        x, y = map(float, _get(prim, POSITION) or ())
+    except (TypeError, ValueError):
+        return None
+    return [x, y] if math.isfinite(x) and math.isfinite(y) else None
 
 
 def _code(prim: Usd.Prim, node_type: NodeType | None) -> str | None:
