@@ -46,14 +46,16 @@ def block_place(
     region = grid.regions[0]
     extents = {p: n.const if n.is_const else _EVERYWHERE for p, n in zip(region.params, grid.args)}
     inside = {v for op in region.walk() for v in (*op.results, *(p for r in op.regions for p in r.params))}
-    forms = {at: form for at, index in indices.items() if inside.isdisjoint(form := _form(index))}
+    forms = {at: form for at, index in indices.items() if inside.isdisjoint(form := linear_form(index))}
     if not all(n == 1 or any(_tells(form, p, extents) for form in forms.values()) for p, n in extents.items()):
         return None
     steps = [next(_steps(k, forms, extents, invariant), None) for k in range(blocks)]
     return None if None in steps else BlockPlace(array, tuple(s for s in steps if s is not None))
 
 
-def _form(value: Value) -> Form:
+def linear_form(value: Value, given: Mapping[Value, Value] | None = None) -> Form:
+    """The sum of terms that an index is. Values stand for those that are `given` for them, if any."""
+    value = (given or {}).get(value, value)
     op = value.op
     if value.is_const:
         return {None: value.const}
@@ -62,13 +64,13 @@ def _form(value: Value) -> Form:
     if op.code == "block_tid":
         return {op.attr[0]: 1}
     if op.code == "cast" and isinstance(op.args[0].type, Scalar) and op.args[0].type.is_int and op.attr.bits >= 32:
-        return _form(op.args[0])
+        return linear_form(op.args[0], given)
     if op.code in ("add", "sub"):
-        first, second = map(_form, op.args)
+        first, second = (linear_form(a, given) for a in op.args)
         return _sum(first, _scaled(second, 1 if op.code == "add" else -1))
     if op.code == "mul" and any(a.is_const for a in op.args):
         factor, other = sorted(op.args, key=lambda a: not a.is_const)
-        return _scaled(_form(other), factor.const)
+        return _scaled(linear_form(other, given), factor.const)
     return {value: 1}
 
 

@@ -65,7 +65,7 @@ def _places_of_blocks(function: Function) -> Places:
     for grid in grids:
         for op in grid.regions[0].walk():
             if op.code == "store":
-                whole, indices = _whole(op)
+                whole, indices = indices_of_whole(op)
                 blocks = min(dimensions) - 1  # the last index is that of the thread
                 if whole is not None and indices is not None:
                     found[op] = block_place(whole, indices, grid, blocks, invariant)
@@ -79,7 +79,7 @@ def _agree(places: Places, a: Operation, b: Operation) -> bool:
 
 def _place(op: Operation, forms: Forms, dimensions: int) -> _Place | None:
     """The place of a store; None if other threads may store there, too."""
-    whole, indices = _whole(op)
+    whole, indices = indices_of_whole(op)
     if whole is None or indices is None:
         return None
     by = {forms[index].injective_dimension: (at, index) for at, index in indices.items() if index in forms}
@@ -87,7 +87,7 @@ def _place(op: Operation, forms: Forms, dimensions: int) -> _Place | None:
     return _Place(whole, by) if len(by) == dimensions else None  # type: ignore[arg-type]
 
 
-def _whole(op: Operation) -> tuple[Location | None, dict[int, Value] | None]:
+def indices_of_whole(op: Operation) -> tuple[Location | None, dict[int, Value] | None]:
     """The array that a store changes, and the indices there; None where they are not known."""
     array = op.args[0]
     indices: dict[int, Value] | None = dict(enumerate(op.args[1 : 1 + array.type.ndim]))

@@ -10,7 +10,7 @@ of the kernel writes to them, which is checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Array, members
 from ..analysis.leaves import assemble, leaf_types
+from .earlier_values import first_read
+from .own_places import have_own_places
 
 if TYPE_CHECKING:
     from ..vjp.primal_pass import PrimalPass
@@ -119,14 +121,24 @@ def clear_behind(reverse: Reverse, op: Operation) -> None:
     if None in found:
         why = f"`{name}` sets elements of an array that is not known here, and its gradient leaves theirs"
         raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", op)
-    for inner in op.regions[0].walk():
-        is_set = inner.code == "atomic" and inner.attr[0] not in ("add", "sub")
-        if is_set and location(inner.args[0]) in arrays:
+    stores = [inner for inner in op.regions[0].walk() if _sets(inner) and location(inner.args[0]) in arrays]
+    for inner in stores:
+        if inner.code == "atomic":
             why = f"`{name}` sets elements by a wp.atomic_{inner.attr[0]}, and its gradient leaves theirs"
             raise NotDifferentiable(f"{why}: clear them there, `wp.adjoint[x][i] = 0.0`", inner)
+    read = first_read(op.regions[0], [inner.args[0] for inner in stores], reverse.scopes.shared)
+    if read is not None:
+        why = f"`{name}` reads here from an array of which it sets elements, and its gradient leaves theirs"
+        helps = "set them there, `wp.adjoint[x][i] = ...`, to 0.0 where what was there before has no effect"
+        raise NotDifferentiable(f"{why}, so that it does not say what becomes of what was there before: {helps}", read)
     outer, reverse.clearing = reverse.clearing, arrays
     reverse.inline(op, [None] * len(op.results))
     reverse.clearing = outer
+
+
+def _sets(op: Operation) -> bool:
+    """True if an operation sets an element of an array, other than by adding to it."""
+    return op.code == "store" or (op.code == "atomic" and op.attr[0] not in ("add", "sub"))
 
 
 def _member(whole: Value, way: tuple[int, ...]) -> Value:
@@ -171,35 +183,22 @@ def _check_final(reverse: Reverse, array: Value, custom: Operation, at: Operatio
                 name = custom.attr.callee.name
                 why = f"what the user gave for the gradient of `{name}` reads an array as the launch leaves it"
                 raise NotDifferentiable(f"{why}, and the kernel writes to that array outside of `{name}` too", op)
-    writes = any(
-        op.code in ("store", "atomic") and may_alias(array, op.args[0], reverse.scopes.shared)
-        for op in custom.regions[0].walk()
-    )
-    if writes and _runs_again(reverse.function, custom):
-        name = custom.attr.callee.name
-        why = f"`{name}` writes to an array that its gradient or replay reads, and a thread calls it with the same"
-        raise NotDifferentiable(f"{why} arguments again: give each call a place of its own", custom)
 
 
-def _runs_again(function: Function, custom: Operation) -> bool:
-    """True if a thread may reach a call twice with the same arguments, so that the second call overwrites the results
-    of the first.
+def check_own_places(
+    reverse: Reverse, custom: Operation, op: Operation, array: Value, given: Mapping[Value, Value] | None = None
+) -> None:
+    """Refuse a load `op` in the gradient or replay of a function where a thread may have called the function again,
+    and overwritten what the call for `custom` left. `given` as for `have_own_places`.
     """
-
-    def given(op: Operation) -> list[object]:
-        return [a.const if a.is_const else a for a in op.args]
-
-    for op in function.body.walk():
-        if op.code == "custom" and op is not custom and op.attr.callee is custom.attr.callee:
-            if given(op) == given(custom):
-                return True
-        elif op.code in ("for", "loop"):
-            body = list(op.regions[0].walk())
-            made = {*op.regions[0].params, *(v for inner in body for v in inner.results)}
-            made |= {p for inner in body for region in inner.regions for p in region.params}
-            if custom in body and made.isdisjoint(custom.args):
-                return True
-    return False
+    if not have_own_places(reverse.function, custom, array, op, given or {}, reverse.scopes.shared):
+        name = custom.attr.callee.name
+        why = f"`{name}` writes to an array that its gradient or replay reads, and a thread may call it again"
+        helps = (
+            "give each call a place of its own, and read that one alone. Its index is a sum of what stays the same, of "
+            "constants, and of numbers that count iterations"
+        )
+        raise NotDifferentiable(f"{why} for the same elements: {helps}", custom)
 
 
 class _Spliced(Rewriter):
@@ -248,6 +247,7 @@ class _Spliced(Rewriter):
             self._in_room(op)
         else:
             self._copy(op)
+            check_own_places(self._reverse, self._op, op, self._original(array), self._origins)
             read_final(self._reverse, self._op, op, self._original(array), self.values[op.result])
 
     def _original(self, array: Value) -> Value:

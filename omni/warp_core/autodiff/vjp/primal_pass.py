@@ -15,7 +15,7 @@ from ...ir.clone import Rewriter
 from ...ir.nodes import Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32
-from ..rules.custom_rules import forward_custom, read_final
+from ..rules.custom_rules import check_own_places, forward_custom, read_final
 from ..rules.replay_reads import ReplayReads
 from .reverse_pass import Reverse
 from .value_stack import CELLS, push
@@ -70,6 +70,8 @@ class PrimalPass(Rewriter):
         if is_local(op.args[0]):
             return
         given = self._replay_reads.before(op, op.args[0]) if self.replaying is None else [self.replaying]
+        if self.replaying is not None:
+            check_own_places(self.reverse, self.replaying, op, op.args[0])
         for custom in given:
             read_final(self.reverse, custom, op, op.args[0], self.values[op.result])
 
