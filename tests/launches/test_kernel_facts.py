@@ -24,8 +24,8 @@ from omni.warp_core.launches import kernel_facts
 
 KEY = "cd" * 20
 FACTS = [
-    Effects((Access(True, False, False), Access(False, True, True)), (), False, False, None, False, True),
-    Effects((), (ArrayAccess(1, ("grid", "cells"), Access(True)),), True, True, (0, 2), True, False),
+    Effects((Access(True, False, False), Access(False, True, True)), (), (), False, False, None, False, True),
+    Effects((), (ArrayAccess(1, ("grid", "cells"), Access(True)),), ((0, 0),), True, True, (0, 2), True, False),
     Dependences(((), (0, 1))),
     Dependences(None),
     TangentFacts((True, False), (False, True), True),

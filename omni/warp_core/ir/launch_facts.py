@@ -138,7 +138,8 @@ class ArrayAccess(NamedTuple):
 class Effects(NamedTuple):
     """Mod/ref effects of a kernel.
 
-    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
+    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. `rereads` are
+    pairs of numbers in `arrays`: a thread may read floats of the second after it has written some to the first. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
     or by address. `ids` are the parameters that are ids of structures, None if ids come from elsewhere, too.
     `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
@@ -146,6 +147,7 @@ class Effects(NamedTuple):
 
     params: tuple[Access, ...]
     arrays: tuple[ArrayAccess, ...]
+    rereads: tuple[tuple[int, int], ...]
     unordered: bool
     hidden: bool
     ids: tuple[int, ...] | None

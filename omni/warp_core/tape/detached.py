@@ -43,6 +43,14 @@ _uses: WeakKeyDictionary[Kernel, _Uses] = WeakKeyDictionary()
 on_redefinition.append(_uses.clear)
 
 
+class Reread(NamedTuple):
+    """An array that a kernel may read through one parameter after it has written to it through another, or the same."""
+
+    writer: int
+    reader: int
+    read: array
+
+
 class CutGradientWarning(UserWarning):
     """A gradient ends at an array without one; see `wp.config.cut_gradients`."""
 
@@ -124,9 +132,17 @@ class DependenceTracker:
         self._elsewhere: deque[Provenance] = deque()  # what other threads made since the last step
 
     def launch(
-        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, written: Sequence[list[array]]
+        self,
+        kernel: Kernel,
+        dim: Any,
+        args: Sequence[list[array]],
+        place: CallSite,
+        written: Sequence[list[array]],
+        reread: Iterable[Reread],
     ) -> BrokenChain | None:
-        """Record a launch: for each parameter the arrays that it shows, and those to which the kernel may write."""
+        """Record a launch: for each parameter the arrays that it shows, and those to which the kernel may write; and
+        what it may read after it has written it.
+        """
         self._join()
         if not self._concerns(kernel, args, written):
             return None
@@ -141,8 +157,12 @@ class DependenceTracker:
         for a, i in [(a, i) for i, arrays in enumerate(written) if made_of[i] for a in arrays]:
             if not _is_active(a) or made_of[i] & bits[i]:
                 self._add(a, Provenance(f"kernel `{kernel.name}`", place, a, _is_active(a)))
+        for writer, reader, a in reread:
+            if made_of[writer] and _is_float(a) and not (_is_active(a) or a._requires_grad_off):
+                found.setdefault(reader, Provenance(f"kernel `{kernel.name}`", place, a, False))
+        for a, i in [(a, i) for i, arrays in enumerate(written) for a in arrays]:
             if a.grad is not None and _is_float(a):
-                for end in made_of[i] & found.keys():
+                for end in flow[i] & found.keys():
                     if end in bits[i] or not found[end].active:
                         active.setdefault(end, []).append(a.grad)
         if not active:

@@ -9,7 +9,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -22,7 +22,7 @@ from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
 from ..autodiff.vjp.read_time import AFTER, BEFORE
 from ..devices.device import CPU, Device
-from ..dispatch import capture
+from ..dispatch import call_site, capture
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch
 from ..ir.launch_facts import AdjointFacts
@@ -36,7 +36,7 @@ from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting
 from ..launches.kernel_facts import adjoint_facts, effects
 from . import mutation_check, partial_gradients, structures
-from .detached import BrokenChain, DependenceTracker
+from .detached import BrokenChain, DependenceTracker, Reread
 from .saved import CowSpan, SavedArrays, moves
 from .structures import NO_STRUCTURES, SavedStructures
 
@@ -337,7 +337,31 @@ def follow(
         return None
     written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
     changed = [arrays_at(value, offsets) for value, offsets in zip(args, written)]
-    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, changed)
+    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, changed, _rereads(kernel, args))
+
+
+def _rereads(kernel: Kernel, args: Sequence[Any]) -> list[Reread]:
+    """What a kernel may read after it has written it, directly or through other arrays over the same memory."""
+    known = effects(kernel)
+    if not known.rereads:
+        return []
+    places = [(access.param, _at_path(args[access.param], access.path)) for access in known.arrays]
+    pairs = [(places[written], places[read]) for written, read in known.rereads]
+    return [
+        Reread(writer, reader, b)
+        for (writer, first), (reader, second) in pairs
+        for a, b in product(first, second)
+        if layouts.may_share_memory(a, b)
+    ]
+
+
+def _at_path(value: Any, path: Sequence[str]) -> list[array]:
+    """The arrays that members of an argument lead to. An indexed array counts as a whole."""
+    for name in path:
+        if isinstance(value, (indexedarray, IndexedCells)):
+            break
+        value = getattr(value, name)
+    return arrays_in(value)
 
 
 def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
@@ -387,6 +411,7 @@ def launch_adjoint(
         CompileError: the kernel cannot be differentiated.
         TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
             that only a tape can tell.
+        RuntimeError: a gradient would end in an array without one, which the kernel writes and then reads.
     """
     kernel, args, _ = structures.with_arrays(kernel, device, args, _has_derivative)
     held = [as_array(_shown(a, device), t, device) for a, (_, t) in zip(args, kernel.params)]
@@ -410,6 +435,9 @@ def launch_adjoint(
             "the launch on a wp.Tape"
         )
     partial_gradients.check(arrays)
+    cut = follow(DependenceTracker(), kernel, dim, held, call_site.here(), device, block_dim)
+    if cut is not None and cut.has_nonzero_gradient():
+        cut.tell()
     plan, step = plans.plan_for(kernel, options), UntrackedLaunch(kernel, arrays)
     try:
         capture.run(kernel, plan, dim, held, keep=[a.grad for a in arrays])

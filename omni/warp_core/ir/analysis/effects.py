@@ -9,6 +9,7 @@ a kernel, for what runs launches again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
 from ...lang.types import Array, FixedArray, Struct, Tile, Type, element, leaves, member_at
 from ..launch_facts import Access, ArrayAccess, Effects, Need
@@ -16,6 +17,7 @@ from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
 from .id_params import id_params
+from .rereads import rereads
 
 Members = tuple[int, ...]  # the numbers of the members that lead to an array in a value
 _Written = dict[Function, tuple[frozenset[Members], ...]]
@@ -134,10 +136,23 @@ def effects(kernel: Function, flat: Function) -> Effects:
         inside = [access for n, _, access in found if n == number]
         together = Access(*(any(flags) for flags in zip(*inside)))
         params.append(together if isinstance(param.type, Array) else together._replace(covers=False))
-    arrays = (ArrayAccess(n, tuple(name for _, name in path), a) for n, path, a in found if a.reads or a.writes)
+    found = [(n, path, access) for n, path, access in found if access.reads or access.writes]
+    arrays = tuple(ArrayAccess(n, tuple(name for _, name in path), access) for n, path, access in found)
     touched = (op.args[0] for op in operations if op.code in ("load", "store", "atomic"))
     hidden = any(is_made_by(array, "load", "array_at") for array in touched)
-    return Effects(tuple(params), tuple(arrays), unordered, hidden, id_params(flat), *_bits(kernel))
+    again = _rereads(flat, [(flat.params[n], path) for n, path, _ in found])
+    return Effects(tuple(params), arrays, again, unordered, hidden, id_params(flat), *_bits(kernel))
+
+
+def _rereads(flat: Function, places: list[tuple[Value, Path]]) -> tuple[tuple[int, int], ...]:
+    """The pairs of arrays, by their numbers, that a thread may read after it has written to them."""
+    types = {place: array for place in places for path, array in array_members(place[0].type) if path == place[1]}
+
+    @cache
+    def numbers(accessed: Value) -> list[int]:
+        return [k for k, place in enumerate(places) if _meets(flat, place, types[place], [accessed])]
+
+    return tuple(sorted(rereads(flat, numbers)))
 
 
 def _accesses(function: Function, operations: list[Operation]) -> list[tuple[int, Path, Access]]:
