@@ -126,7 +126,31 @@ def a_component(x: F, y: F):
         y[i] = v[0]
 
 
+def below_a_limit(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.min(1.0 / x[i], 9.0)
+
+
+def between_limits(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.clamp(1.0 / x[i], -9.0, 9.0)
+
+
+def the_least_component(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.min(wp.vec3(9.0, 1.0 / x[i], 8.0))
+
+
+def the_lesser_components(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.min(wp.vec2(1.0 / x[i], 3.0), wp.vec2(9.0, 3.0))[0]
+
+
 PROGRAMS = (
+    below_a_limit,
+    between_limits,
+    the_least_component,
+    the_lesser_components,
     replaced_in_memory,
     added_and_replaced,
     used_in_a_branch,

@@ -14,9 +14,11 @@ from itertools import product
 from ...ir.analysis.alias import is_local, may_alias
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import TILE_OPS
+from ..rules.provider import DerivativeRules
 from .leaves import leaf_types
 
-_CHOOSING = TILE_OPS | {"select", "min", "max", "minnum", "maxnum", "insert_dyn", "extract_dyn", "loop"}
+_SELECTING = frozenset(("select", "min", "max", "minnum", "maxnum", "insert_dyn", "extract_dyn", "loop"))
+_CHOOSING = TILE_OPS | _SELECTING
 _STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers
 _EVEN = frozenset(("extract", "insert", "make", "splat", "add", "sub", "neg", "cast"))  # hand adjoints on as they are
 
@@ -24,18 +26,29 @@ _SUMS = {"add": slice(None), "sub": slice(1), "fma": slice(2, None)}  # by opera
 _NONE: frozenset[Value] = frozenset()
 
 
-def needs_zero_guard(function: Function, shared: bool) -> bool:
+def needs_zero_guard(function: Function, shared: bool, given: DerivativeRules) -> bool:
     """True if an adjoint in the reverse of `function` may be zero because its value was not selected.
 
     Args:
         function: as it is reversed, with one exit per region.
         shared: whether arrays of different parameters may share memory.
+        given: finds what is written down for a function.
     """
     ops = list(function.body.walk())
+    if any(op.code == "call" and _calls_choice(op.attr, given) for op in ops):
+        return True
     even = _even(function)
     if any(op.code in _CHOOSING or _is_extreme(op) or _is_own_memory(op) or _passes_over(op, even) for op in ops):
         return True
     return _stores_over(ops, shared) or (_gives_several(function) and any(op.code in _STEEP for op in ops))
+
+
+def _calls_choice(callee: Function, given: DerivativeRules) -> bool:
+    """True if a function without a written gradient, such as `min` or `clamp`, selects among values."""
+    return given(callee) is None and any(
+        op.code in _SELECTING or op.code == "if" or (op.code == "call" and _calls_choice(op.attr, given))
+        for op in callee.body.walk()
+    )
 
 
 def _is_extreme(op: Operation) -> bool:

@@ -85,7 +85,7 @@ class Reverse:
         self.constant = constant  # what arrays hold, those of the thread's own aside
         self.scopes = ValueScopes(function, shared)
         self.b = Builder()
-        self._chooses = guarded or needs_zero_guard(function, shared)
+        self._chooses = guarded or needs_zero_guard(function, shared, given)
         self._takes_bits = bitcasts_floats(function)
         self._all_owned, self.owned = owned, find_exclusive_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
