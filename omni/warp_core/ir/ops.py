@@ -515,6 +515,7 @@ _ROWS = [
 ]
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
+PURE = frozenset(row.name for row in _ROWS if row.pure)
 BREAKABLE = frozenset(("for", "loop", "block"))
 ELEMENTWISE = frozenset(row.name for row in _ROWS if row.rule in (_same_numeric, _same_float, _same_bits, _same_int))
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))

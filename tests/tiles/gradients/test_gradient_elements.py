@@ -245,3 +245,26 @@ def test_elements_that_have_no_part_have_no_slope():
         wp.launch_tiled(infinite_slopes, dim=1, inputs=[a, out], block_dim=4)
     tape.backward(grads={out: wp.ones(4, dtype=F)})
     np.testing.assert_allclose(a.grad.numpy(), [0.0, 2.0, 0.0, 0.0])
+
+
+@wp.func
+def product_with_sine(a: F, b: F):
+    return a * wp.sin(b)
+
+
+@wp.func_grad(product_with_sine)
+def product_with_sine_gradient(a: F, b: F, g: F):
+    wp.adjoint[a] += g * wp.sin(b)
+    wp.adjoint[b] += g * a * wp.cos(b)
+
+
+@wp.kernel
+def by_own_gradients(x: wp.array2d[F], out: wp.array2d[F]):
+    i, _ = wp.tid()
+    row = wp.tile_load(x[i], shape=6)
+    row = wp.tile_map(product_with_sine, row, row * row[1])
+    wp.tile_store(out[i], row * product_with_sine(row[2], row[0]))
+
+
+def test_functions_with_gradients_of_their_own():
+    judge(by_own_gradients, 3, normal(3, 6), np.zeros((3, 6)))

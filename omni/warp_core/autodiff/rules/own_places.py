@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...ir.analysis.alias import location, may_alias
 from ...ir.nodes import Function, Operation, Region, Value
-from ...ir.ops import OPS
+from ...ir.ops import PURE
 from ..analysis.block_stores import linear_form
 from ..analysis.exclusive_stores import indices_of_whole
 
@@ -134,7 +134,7 @@ class _Indices:
 
 def _is_plain(value: Value) -> bool:
     """True if a value follows from operands alone."""
-    return value.op is not None and OPS[value.op.code].pure and not value.op.regions
+    return value.op is not None and value.op.code in PURE and not value.op.regions
 
 
 def expression(value: Value, given: Mapping[Value, Value] = _NOTHING) -> Hashable:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...lang.types import Scalar, Type
 from ..nodes import Function, Operation, Value
-from ..ops import OPS
+from ..ops import PURE
 
 _OF_THREADS = ("tid", "thread_index", "block_index", "block_tid")
 
@@ -105,6 +105,6 @@ def launch_invariants(function: Function) -> set[Value]:
     """Return the values of kernel `function` that are the same for all threads and in every iteration of a loop."""
     found = set(function.params)
     for op in function.body.walk():
-        if OPS[op.code].pure and op.code not in _OF_THREADS and found.issuperset(op.args):
+        if op.code in PURE and op.code not in _OF_THREADS and found.issuperset(op.args):
             found.update(op.results)
     return found
