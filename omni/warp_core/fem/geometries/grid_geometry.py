@@ -137,7 +137,7 @@ class _Grid(Geometry):
         return type(self.res)(*(int(np.prod(counts[d:])) for d in range(self.dimension)))
 
     def build_bvh(self, device: Any = None) -> None:
-        """Do nothing, for programs that call it on all geometries: a grid finds the cell of a position without a tree."""
+        """Do nothing, for programs that call it on all geometries: a grid finds cells without a tree."""
 
     update_bvh = build_bvh
 

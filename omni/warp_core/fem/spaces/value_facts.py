@@ -1,4 +1,4 @@
-"""What values of fields and spaces are like: the types of their derivatives, and where they are known."""
+"""Facts of the values of fields and spaces: the types of their derivatives, and where they are known."""
 
 from __future__ import annotations
 
