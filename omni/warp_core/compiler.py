@@ -157,6 +157,7 @@ class CompileRequest(NamedTuple):
         native: whether native code runs functions of the library that it has, such as queries of meshes, in release
             mode on CPUs.
         serial: on a CPU, whether threads run one after the other, so that each sees what earlier ones wrote.
+        orders_races: on a CPU, whether they do so if the kernel has a likely race.
         fast_math: whether divisions may be less exact (passes/reciprocals.py).
         dialect: `config.dialect`, by which the kernel is lowered.
     """
@@ -177,6 +178,7 @@ class CompileRequest(NamedTuple):
     tiled: int = 0
     native: bool = True
     serial: bool = False
+    orders_races: bool = False
     fast_math: bool = False
     dialect: str = "python"
 
@@ -310,7 +312,9 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         debug, request.contract, native=native, private=_private(request), fast_math=fast, shared_bytes=memory
     )
     made["ir"] = fn = pipeline.run(fn, passes, primal)
-    _tell_races(request, fn)
+    races = _races(request, fn)
+    if races and request.orders_races:
+        return _compile(request._replace(serial=True), made)
     written = _stage("ir.analysis.effects").written_offsets(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
     covered = () if primal else _stage("ir.analysis.effects").covered_arrays(fn)
@@ -364,13 +368,16 @@ def _is_serial(request: CompileRequest, fn: Any) -> bool:
     return callees is not None and exchange.waiting_loop(_flat(fn, callees)) is not None
 
 
-def _tell_races(request: CompileRequest, fn: Any) -> None:
-    """Warn of likely races between the threads of a kernel as the user wrote it."""
-    if request.serial or request.adjoint or request.transform:
-        return
+def _races(request: CompileRequest, fn: Any) -> Sequence[Any]:
+    """The likely races between the threads of a kernel after the passes. It warns of those that the user wrote."""
+    if request.serial or request.adjoint or (request.target.is_gpu and request.transform):
+        return ()
     races = _stage("ir.analysis.likely_races").likely_races(fn)
-    places = [(user_loc(race.store.loc), race.message) for race in races]
-    _stage("front.warnings").tell(request.kernel, [(at.file, at.line, message) for at, message in places if at])
+    if not request.transform:
+        is_ordered = request.orders_races and not request.target.is_gpu
+        places = [(user_loc(race.store.loc), race.message(is_ordered)) for race in races if race.is_told]
+        _stage("front.warnings").tell(request.kernel, [(at.file, at.line, message) for at, message in places if at])
+    return races
 
 
 def _flat(fn: Any, callees: frozenset[Any] | None = None) -> Any:
@@ -556,7 +563,9 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
 
 
 def _lowered_for(request: CompileRequest) -> Any:
-    return _lowered(request.kernel, request.transform, request.debug, request.block_dim, request.tiled)
+    fn = _lowered(request.kernel, request.transform, request.debug, request.block_dim, request.tiled)
+    is_ordered = request.orders_races and not request.serial and not request.target.is_gpu
+    return _stage("passes.lost_sums").atomic_sums(fn) if is_ordered else fn
 
 
 # Of kernels that work in blocks: a size of blocks that they are launched with.
@@ -640,12 +649,18 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
 
 def _refuse_exchange(request: CompileRequest, fn: Any) -> None:
     """Raise if a thread may read what an earlier one wrote: an adjoint would have to know what that was."""
-    if not _is_serial(request, fn):
+    is_serial = _is_serial(request, fn)
+    if not is_serial and not request.orders_races:
         return
     read = _stage("ir.analysis.thread_exchange").exchange(_flat(fn), request.adjoint == "shared")
-    if read is not None:
+    if read is not None and (is_serial or _has_races(fn)):
         reason = "threads run one after the other, and this may read what an earlier thread wrote: no gradient yet"
         raise NotDifferentiable(reason, read)
+
+
+def _has_races(fn: Any) -> bool:
+    """True if a kernel before the passes has a likely race."""
+    return bool(_stage("ir.analysis.likely_races").likely_races(_stage("passes.pipeline").run(fn)))
 
 
 def report_refusal(subject: str, why: PassError) -> CompileError:

@@ -174,7 +174,8 @@ OPTIONS: dict[str, Option] = {
         "a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. "
         "`wp.tid()` gives the indices of the first dimensions of a launch, and 0 beyond the last. "
         "CPU launches of kernels with tiles that name no size of blocks, or are tiled, have blocks of one thread "
-        "where larger ones cannot run.",
+        "where larger ones cannot run. On CPUs, sums without an atomic are added up where threads share an element; "
+        "other likely races let the threads of the kernel run one after the other.",
     ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),

@@ -49,7 +49,7 @@ fast_math: Any
 serial: bool
 """True if the threads of CPU launches run one after the other, in the order of their indices, so that each sees what earlier ones wrote. This takes one core and no SIMD lanes. GPUs run threads in any order."""
 dialect: str
-"""What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. `wp.tid()` gives the indices of the first dimensions of a launch, and 0 beyond the last. CPU launches of kernels with tiles that name no size of blocks, or are tiled, have blocks of one thread where larger ones cannot run."""
+"""What kernels mean where Python and warp-lang differ. 'python': a kernel that reads a local which some path leaves unassigned is refused, and `a and b`, `a or b` give an operand. 'warp-lang', which as_warp sets: such a local is zero there, with a warning. They give True or False, and `math.sqrt` means `wp.sqrt`. `wp.tid()` gives the indices of the first dimensions of a launch, and 0 beyond the last. CPU launches of kernels with tiles that name no size of blocks, or are tiled, have blocks of one thread where larger ones cannot run. On CPUs, sums without an atomic are added up where threads share an element; other likely races let the threads of the kernel run one after the other."""
 kernel_cache_dir: str | None
 """Folder for compiled kernels, reused by later runs; None disables the disk cache. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None

@@ -35,6 +35,58 @@ def total(x: Floats, out: Floats):
     out[0] = out[0] + x[i]
 
 
+def several_terms(x: Floats, out: Floats):
+    i = wp.tid()
+    out[0] = out[0] + x[i] * x[i] - 2.0 * x[i]
+
+
+def row_sums(x: wp.array2d(dtype=float), out: Floats):
+    i, j = wp.tid()
+    out[i] = out[i] + x[i, j]
+
+
+def binned(x: Floats, counts: Ints):
+    k = int(x[wp.tid()])
+    counts[k] = counts[k] + 1
+
+
+def matches(x: Ints, count: Ints):
+    if x[wp.tid()] == 3:
+        count[0] = count[0] + 1
+
+
+def largest(x: Floats, most: Floats):
+    most[0] = wp.max(most[0], x[wp.tid()])
+
+
+def counter(x: Floats, count: Ints):
+    i = wp.tid()
+    x[i] = 1.0
+    count[0] = count[0] + 1  # of launches with one thread
+
+
+def of_two_indices(x: wp.array2d(dtype=float), counts: Ints, columns: int):
+    i, j = wp.tid()
+    counts[i * columns + j] = counts[i * columns + j] + 1
+
+
+def of_one_thread(x: Floats, count: Ints):
+    i = wp.tid()
+    if i == 2:
+        count[0] = count[0] + int(x[i])
+
+
+def every_other(x: Floats):
+    i = wp.tid()
+    x[2 * i] = x[2 * i] + 1.0
+
+
+def by_color(x: Floats, colors: Ints, color: int):
+    i = wp.tid()
+    if colors[i] == color and i > 0:
+        x[i] = 0.5 * x[i - 1]
+
+
 def first_thread(x: Floats, out: Floats):
     i = wp.tid()
     if i == 0:
@@ -112,6 +164,11 @@ def no_cache(monkeypatch):
         (smooth, 2, "other threads read this element"),
         (histogram, 2, "overwrite each other's sums"),
         (total, 2, "overwrite each other's sums"),
+        (several_terms, 2, "overwrite each other's sums"),
+        (row_sums, 2, "overwrite each other's sums"),
+        (binned, 2, "overwrite each other's sums"),
+        (matches, 2, "overwrite each other's sums"),
+        (largest, 1, "overwrite what others made"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -125,7 +182,10 @@ def test_a_likely_race_is_told_at_its_line(function, line, message):
 
 @pytest.mark.parametrize(
     "function",
-    [last_one, first_thread, permuted, moved, flag, red_black, own_row, pairs, atomics, other_array, one_thread],
+    [
+        *(last_one, first_thread, permuted, moved, flag, red_black, own_row, pairs, atomics, other_array, one_thread),
+        *(counter, of_two_indices, of_one_thread, every_other, by_color),
+    ],
     ids=lambda function: function.__name__,
 )
 def test_what_may_be_meant_is_not_told(function):

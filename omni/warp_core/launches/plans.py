@@ -57,6 +57,7 @@ class Options(NamedTuple):
     tiled: int = 0  # the number of dimensions of launches whose last one is a block, 0 for others
     lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
     serial: bool = False  # whether threads run one after the other
+    orders_races: bool = False  # whether they do so where they race
     fast_math: bool = False  # whether divisions may be less exact
     dialect: str = "python"  # what kernels mean where Python and warp-lang differ
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
@@ -114,7 +115,8 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
         dialect=config.dialect,
     )
     if device.is_cpu:
-        return found._replace(serial=_is_serial(kernel), cpu_target=config.cpu_target)
+        orders = _orders_races(kernel)
+        return found._replace(serial=_is_serial(kernel), orders_races=orders, cpu_target=config.cpu_target)
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
 
 
@@ -128,6 +130,12 @@ def _told(kernel: Kernel, name: str) -> Any:
 def _is_serial(kernel: Kernel) -> bool:
     own = kernel.options.get("serial")
     return bool(_told(kernel, "serial") if own is None else own)
+
+
+def _orders_races(kernel: Kernel) -> bool:
+    """True in the dialect of warp-lang, whose CPU kernels run thread by thread, unless the program says otherwise."""
+    own = kernel.options.get("serial")
+    return config.dialect == "warp-lang" and (module_option(kernel, "serial") if own is None else own) is not False
 
 
 def works_on_tiles(kernel: Kernel) -> bool:
@@ -279,6 +287,7 @@ def request(kernel: Kernel, options: Options, variant: int, target: Target | Non
         block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
         tiled=options.tiled,
         serial=options.serial,
+        orders_races=options.orders_races,
         fast_math=options.fast_math,
         dialect=options.dialect,
     )
@@ -411,7 +420,7 @@ def _compiled(request: CompileRequest, key: str) -> Artifact:
     artifact = compile(request)
     _native.timeline.add(f"compile kernel {request.kernel.name}", start)
     if artifact.serial and not request.serial:
-        _note(request, "its threads wait for each other, so they run one after the other")
+        _note(request, "its threads wait for each other or race, so they run one after the other")
     kernel_cache.store(key, artifact)
     stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
     _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")

@@ -9,21 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...lang.types import Array
 from ..nodes import Function, Operation, Region, Value
-from ..ops import index_count
+from ..ops import OPS, index_count
 from .affine_index import Forms, affine_values, launch_invariants
 from .alias import is_own, location
 from .uniformity import analyze
 
 _ORDER = frozenset(("lt", "le", "gt", "ge", "and", "or", "not"))  # of conditions that only bound an index
-_WAY_OUT = "or launch the kernel with serial=True"
 
 
 class Race(NamedTuple):
-    """A store that races, and the message for it."""
+    """A store that races, why, and what to write instead. It is not told if all threads store the same: such kernels
+    may well be launched with one thread.
+    """
 
     store: Operation
-    message: str
+    why: str
+    instead: str
+    is_told: bool = True
+
+    @property
+    def is_sum(self) -> bool:
+        """True if the store keeps a sum of what was there and something else."""
+        return self.why == _LOST_SUM[0]
+
+    def message(self, is_ordered: bool) -> str:
+        """The warning for the store of a kernel whose threads run one after the other for it, or in any order."""
+        if is_ordered:
+            text = f"{self.why}, so they run one after the other as in warp-lang, on one core: {self.instead}"
+            return f"{text}, or launch the kernel with serial=False"
+        return f"{self.why}: {self.instead}, or launch the kernel with serial=True"
+
+
+_LOST_SUM = "threads with the same index overwrite each other's sums", "write `+=` or wp.atomic_add"
+_LOST_UPDATE = "threads overwrite what others made of this element", "use an atomic function, such as wp.atomic_max"
+_NEIGHBOUR = "other threads read this element, before or after the store", "write to another array"
 
 
 def likely_races(kernel: Function) -> list[Race]:
@@ -33,48 +54,87 @@ def likely_races(kernel: Function) -> list[Race]:
     return list(_Finder(kernel).races())
 
 
+class Places:
+    """Which accesses of a kernel are to the same element."""
+
+    def __init__(self, kernel: Function):
+        writes = (op for op in kernel.body.walk() if op.code in ("store", "atomic", "call"))
+        self._written = {location(a) for op in writes for a in op.args if isinstance(a.type, Array)}
+
+    def is_same(self, load: Operation, store: Operation) -> bool:
+        """True if a load surely reads the element that a store writes."""
+        if location(load.args[0]) != location(store.args[0]) or load.attr != store.attr:
+            return False
+        return all(map(self._is_equal, _indices(load), _indices(store)))
+
+    def _is_equal(self, a: Value, b: Value) -> bool:
+        """True for a value and itself, and for one that was computed twice of what the kernel does not write."""
+        if a is b:
+            return True
+        if a.op is None or b.op is None or (a.op.code, a.op.attr) != (b.op.code, b.op.attr):
+            return False
+        if a.op.code == "load":
+            if not {None, location(a.op.args[0])}.isdisjoint(self._written):
+                return False
+        elif not OPS[a.op.code].pure:
+            return False
+        return len(a.op.args) == len(b.op.args) > 0 and all(map(self._is_equal, a.op.args, b.op.args))
+
+
 class _Finder:
     def __init__(self, kernel: Function):
+        self.places = Places(kernel)
         self.kernel, self.forms = kernel, affine_values(kernel)
         self.invariant = launch_invariants(kernel)
         self.varying = analyze(kernel, (False,) * len(kernel.params), 2, {}).varying
+        self.arities = {op.attr[1] for op in kernel.body.walk() if op.code == "tid"}
         self.loads = [op for op in kernel.body.walk() if op.code == "load" and location(op.args[0]) is not None]
 
     def races(self) -> Iterator[Race]:
-        for store in _freely_reached(self.kernel.body, self.forms):
+        for store, is_free in _reached(self.kernel.body, self.forms):
             if store.code != "store" or is_own(store.args[0]) or location(store.args[0]) is None:
                 continue
-            message = self._lost_sum(store) or self._neighbour(store)
-            if message:
-                yield Race(store, message)
+            if self._is_lost_sum(store):
+                yield Race(store, *_LOST_SUM, store.args[-1] in self.varying or not is_free)
+            elif self._is_lost_update(store):
+                yield Race(store, *_LOST_UPDATE)
+            elif is_free and any(self._is_read_nearby(load, store) for load in self.loads):
+                yield Race(store, *_NEIGHBOUR)
 
-    def _lost_sum(self, store: Operation) -> str:
+    def _is_lost_sum(self, store: Operation) -> bool:
         """`total[0] = total[0] + x[i]`, or `counts[k] = counts[k] + 1`, where k is read from an array."""
-        value, made = store.args[-1], store.args[-1].op
-        is_one = all(i not in self.varying for i in _indices(store))
-        is_affine = all(i in self.forms or i not in self.varying for i in _indices(store))
-        is_own = self._is_own(store) or (is_affine and not is_one)
-        if value not in self.varying or is_own or made is None or made.code not in ("add", "sub"):
-            return ""
-        terms = [_before(v, "cast") for v in made.args]
-        read = [v for v in terms if v.op in self.loads and self._is_same_place(v.op, store)]
-        added = [v for v in made.args if _before(v, "cast") not in read]
-        if len(read) != 1 or not (is_one or self.invariant.issuperset(added)):
-            return ""
-        return f"threads with the same index overwrite each other's sums: write `+=` or wp.atomic_add, {_WAY_OUT}"
+        is_shared = self._is_shared(store)
+        if not is_shared and not self._is_looked_up(store):
+            return False
+        terms = list(_summands(store.args[-1]))
+        read = [v for v in terms if v.op in self.loads and self.places.is_same(v.op, store)]
+        added = [v for v in terms if v not in read]
+        return len(read) == 1 and bool(added) and (is_shared or self.invariant.issuperset(added))
 
-    def _is_own(self, store: Operation) -> bool:
-        """True if no two threads have the same indices."""
-        dimensions = {op.attr[1] for op in self.kernel.body.walk() if op.code == "tid"}
-        covered = {self.forms[i].injective_dimension for i in _indices(store) if i in self.forms}
-        return len(dimensions) == 1 and covered >= set(range(*dimensions))
+    def _is_lost_update(self, store: Operation) -> bool:
+        """`most[0] = wp.max(most[0], x[i])`."""
+        if store.args[-1] not in self.varying or not self._is_shared(store):
+            return False
+        return any(v.op in self.loads and self.places.is_same(v.op, store) for v in _made_of(store.args[-1]))
 
-    def _neighbour(self, store: Operation) -> str:
+    def _is_shared(self, store: Operation) -> bool:
+        """True if the indices leave out a dimension of the launch, so that threads along it have the same ones."""
+        indices = _indices(store)
+        if not all(i in self.forms or i not in self.varying for i in indices):
+            return False
+        named = {self.forms[i].dimension for i in indices if i in self.forms}
+        return len(self.arities) == 1 and not named.issuperset(range(*self.arities))
+
+    def _is_looked_up(self, store: Operation) -> bool:
+        """True if threads take an index from an array, and none is their own."""
+        indices = _indices(store)
+        if any(i in self.forms and self.forms[i].dimension is not None for i in indices):
+            return False
+        return any(v.op is not None and v.op.code == "load" for i in indices for v in _made_of(i))
+
+    def _is_read_nearby(self, load: Operation, store: Operation) -> bool:
         """`a[i] = a[i - 1] + ...`."""
-        for load in self.loads:
-            if location(load.args[0]) == location(store.args[0]) and self._is_neighbour(load, store):
-                return f"other threads read this element, before or after the store: write to another array, {_WAY_OUT}"
-        return ""
+        return location(load.args[0]) == location(store.args[0]) and self._is_neighbour(load, store)
 
     def _is_neighbour(self, load: Operation, store: Operation) -> bool:
         """True if a load is at the index of the store but for constants, in one index at least."""
@@ -89,27 +149,60 @@ class _Finder:
             shifted |= read.constant != written.constant
         return shifted
 
-    def _is_same_place(self, load: Operation, store: Operation) -> bool:
-        same = location(load.args[0]) == location(store.args[0])
-        return same and _indices(load) == _indices(store) and load.attr == store.attr
-
 
 def _indices(op: Operation) -> list[Value]:
     """The indices of an access as they are written, before they count from the end of the array."""
     return [_before(i, "from_end") for i in op.args[1 : 1 + index_count(op.args[0].type, op.attr)]]
 
 
+def _summands(value: Value) -> Iterator[Value]:
+    """What a value is the sum of; factors in place of their product."""
+    value = _before(value, "cast")
+    if value.op is None or value.op.code not in ("add", "sub", "fma"):
+        yield value
+        return
+    first, *_, last = value.op.args
+    yield from value.op.args[:2] if value.op.code == "fma" else _summands(first)
+    yield from _summands(last)
+
+
 def _before(value: Value, code: str) -> Value:
     return value.op.args[0] if value.op is not None and value.op.code == code else value
 
 
-def _freely_reached(region: Region, forms: Forms) -> Iterator[Operation]:
-    """Operations that no condition keeps from threads, but for bounds of indices."""
+def _made_of(value: Value) -> Iterator[Value]:
+    """A value, and what it is computed of without control flow."""
+    seen, todo = set(), [value]
+    while todo:
+        v = todo.pop()
+        yield v
+        if v.op is not None and v.op.code != "load" and not v.op.regions:
+            todo += [a for a in v.op.args if a not in seen]
+            seen.update(v.op.args)
+
+
+def _reached(region: Region, forms: Forms, is_free: bool = True) -> Iterator[tuple[Operation, bool]]:
+    """Operations that threads reach with no condition but bounds of indices, and such as ask for elements of arrays:
+    each with whether it is reached freely, without these.
+    """
     for op in region.ops:
-        yield op
-        if op.code != "if" or _is_bound(op.args[0], forms):
+        yield op, is_free
+        is_bound = op.code != "if" or _is_bound(op.args[0], forms)
+        if is_bound or _asks_for_data(op.args[0]):
             for inner in op.regions:
-                yield from _freely_reached(inner, forms)
+                yield from _reached(inner, forms, is_free and is_bound)
+
+
+def _asks_for_data(condition: Value) -> bool:
+    """True if a condition compares elements of arrays with constants or each other, which many threads may meet."""
+    op = condition.op
+    if op is None:
+        return False
+    if op.code in ("and", "or", "not"):
+        return all(map(_asks_for_data, op.args))
+    sides = [_before(a, "cast") for a in op.args]
+    of_arrays = [a for a in sides if a.op is not None and a.op.code == "load"]
+    return bool(of_arrays) and all(a.is_const or a in of_arrays for a in sides)
 
 
 def _is_bound(condition: Value, forms: Forms) -> bool:
