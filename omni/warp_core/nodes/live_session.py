@@ -19,6 +19,7 @@ from typing import Any
 
 from pxr import Usd
 
+from ..usd.numpy_conversion import from_caller
 from ..usd.output_layer import SampleLayer
 from ..usd.stage import (
     RATES,
@@ -247,6 +248,7 @@ class Session:
         Raises:
             ValueTypeError: The value does not fit.
         """
+        value = from_caller(value)
         kind = type_for(attribute, value)
         value = coerce(value, kind)
         attribute.set(value, kind)

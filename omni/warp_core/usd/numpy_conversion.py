@@ -38,6 +38,11 @@ def to_numpy(value: Any) -> Any:
     return np.asarray(value)
 
 
+def from_caller(value: Any) -> Any:
+    """Return a value that a caller gave, which may be one of USD that NumPy cannot read, such as a quaternion."""
+    return to_numpy(value) if isinstance(value, (*_QUATERNIONS, Sdf.TimeCode, Sdf.AssetPath)) else value
+
+
 def to_usd(value: Any, type_name: str) -> Any:
     """A value for an attribute of USD type `type_name`, as `to_numpy` would give it. Raises ValueError, TypeError."""
     kind = Sdf.ValueTypeNames.Find(type_name)

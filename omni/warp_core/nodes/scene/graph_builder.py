@@ -12,7 +12,7 @@ from pxr import Sdf, Usd
 
 from ...files import write
 from ...lang.errors import did_you_mean, nearest
-from ...usd.numpy_conversion import to_usd
+from ...usd.numpy_conversion import from_caller, to_usd
 from ...usd.stage import layer_file
 from ..extensions import node_folders
 from ..graph.attribute import arriving, type_words
@@ -259,7 +259,7 @@ class GraphBuilder:
         if not declared.is_plain or not Sdf.Path.IsValidIdentifier(name):
             raise ValueError(f"a variable {name!r} of type {kind} cannot be")
         try:
-            held = to_usd(coerce(value, declared), declared.sdf)
+            held = to_usd(coerce(from_caller(value), declared), declared.sdf)
         except ValueTypeError as error:
             raise ValueError(f"variable {name} ({kind}): {error}") from None
         _create(self.stage.GetPrimAtPath(self.path), f"graph:variable:{name}", declared).Set(held)
@@ -366,7 +366,7 @@ def _assign(prim: Usd.Prim, name: str, kind: AttributeType, value: Any) -> None:
         return
     try:
         attribute = _create(prim, name, kind)
-        attribute.Set(to_usd(coerce(value, kind), str(attribute.GetTypeName())))
+        attribute.Set(to_usd(coerce(from_caller(value), kind), str(attribute.GetTypeName())))
     except ValueTypeError as error:
         raise ValueError(f"{prim.GetPath()}.{name} ({kind}): {error}") from None
 
