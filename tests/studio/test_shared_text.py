@@ -247,3 +247,41 @@ def test_every_letter_of_two_clients_arrives_once_and_in_its_order(studio, clien
     assert "".join(filter(str.islower, typed)) == "abcdefghij" and "".join(filter(str.isupper, typed)) == "ABCDEFGHIJ"
     assert text_of(other) == text_of(client)
     other.close()
+
+
+def test_a_text_that_waits_runs_by_no_other_action(client, tmp_path):
+    canary = tmp_path / "canary"
+    harm = f"open({str(canary)!r}, 'w').close()\n{LIFT}"
+    write(client, harm)
+    clock = {"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"}
+
+    def see(frame, wanted):
+        client.send("seek", frame=frame)
+        client.wait(near(client, wanted))
+        assert not canary.exists()
+
+    see(9, 0.5 + 9 * TICK)
+    see(2, 0.5 + 2 * TICK)  # from the first frame on again
+    client.edit(clock)
+    see(5, 0.5 + 5 * TICK)
+    client.edit({"do": "set", "path": f"{NODE}.inputs:height", "value": 1.0})
+    see(1, 1.0 + TICK)
+    client.edit({"do": "enable", "node": NODE, "on": False})
+    client.edit({"do": "enable", "node": NODE, "on": True})
+    see(4, 1.0 + 4 * TICK)
+    for _ in range(3):
+        client.send("undo")
+    see(3, 0.5 + 3 * TICK)
+    for what in ("redo", "redo", "redo", "again"):
+        client.send(what)
+    see(6, 1.0 + 6 * TICK)
+    client.edit({"do": "set", "path": f"{NODE}.inputs:codeStr", "value": f"# x\n{harm}"})
+    client.wait(lambda: "# x" in text_of(client))
+    see(7, 1.0 + 7 * TICK)
+    client.send("param", path=f"{NODE}.inputs:codeStr", value=f"# y\n{harm}")
+    see(8, 1.0 + 8 * TICK)
+    client.edit({"do": "duplicate", "graph": "/Graph", "names": {NODE: "copy"}})
+    client.wait(lambda: [code["node"] for code in client.latest["consent"]["codes"]] == ["/Graph/copy"])
+    client.send("seek", frame=10)
+    client.wait(lambda: client.frames[-1]["frame"] == 10)
+    assert not canary.exists()
