@@ -27,20 +27,24 @@ def schema_of(prim: Any, schema: type) -> Any:
         )
     if not given.IsA(schema):
         name = given.GetTypeName() or "a prim without a type"
-        raise StageError(f"{given.GetPath()} is {name}, and {schema.__name__} is needed")
+        hint = "" if given.IsLoaded() else "; its payload is not loaded, load it with stage.Load()"
+        raise StageError(f"{given.GetPath()} is {name}, and {schema.__name__} is needed{hint}")
     return schema(given)
 
 
 def time_code(time: Any) -> Usd.TimeCode:
     """Return a time as USD has it; None is the earliest time, where values without samples are their defaults.
 
-    Raises ValueError for a number that is not finite: USD takes NaN for its default time.
+    Raises ValueError for no number, and for one that is not finite: USD takes NaN for its default time.
     """
     if time is None:
         return Usd.TimeCode.EarliestTime()
     if isinstance(time, Usd.TimeCode):
         return time
-    number = float(time)
+    try:
+        number = float(time)
+    except (TypeError, ValueError):
+        raise ValueError(f"time is {time!r}, and a time code is a number; None stands for no time code") from None
     if not math.isfinite(number):
         raise ValueError(f"time is {number}, and a time code must be finite; None stands for no time code")
     return Usd.TimeCode(number)
