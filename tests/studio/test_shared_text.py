@@ -215,7 +215,7 @@ def test_a_text_that_crashed_does_not_run_again_when_the_graph_changes(client):
     engines = lambda: sum(m["is"] == "engine" and m["state"] == "starting" for m in client.messages)  # noqa: E731
     client.send("code", node=NODE, text=f"import os\nos._exit(3)\n{LIFT}", run=True)
     client.wait(lambda: client.kernels[NODE]["held"])
-    client.wait(near(client, 0.5 + TICK))
+    client.wait(lambda: client.latest["engine"]["suspects"] == [NODE] and client.latest["engine"]["state"] == "ready")
     before = engines()
     client.edit({"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"})
     for frame in (3, 4):
