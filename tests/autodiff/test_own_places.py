@@ -277,3 +277,22 @@ def test_reading_what_the_function_itself_has_stored_leaves_nothing_open():
 
     got, expected = both_gradients(k, np.array([1.5, 2.0, 3.0]), multiplied)
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_indices_that_are_computed_in_many_steps():
+    """Comparing two such indices must not follow each use of each step: there are 2 ** 60 ways through them."""
+    text = (
+        "import omni.warp_core as wp\n"
+        "def kernel_of(multiply):\n"
+        "    @wp.kernel\n"
+        "    def k(x: wp.array(dtype=wp.float64), m: int, a: wp.array(dtype=wp.float64)):\n"
+        "        p = m\n" + 60 * "        p = p + p * m\n" + "        for i in range(3):\n"
+        "            multiply(a, p + i, x[i])\n"
+        "    return k\n"
+    )
+    space = {}
+    exec(compile(text, "<steps>", "exec"), space)
+    found, wanted = both_gradients(
+        space["kernel_of"](multiply), np.array([1.3, 0.7, 2.1]), lambda: (0, doubles(3, 1.5))
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

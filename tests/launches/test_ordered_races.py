@@ -148,3 +148,19 @@ def test_tangents_run_in_the_same_order():
     x, y = wp.array(X, dtype=float, device="cpu"), wp.zeros(N, dtype=float, device="cpu")
     (tangents,) = wp.jvp(running, dim=N, inputs=[x], outputs=[y], tangents=[wp.array(X[::-1].copy(), dtype=float)])
     assert np.array_equal(tangents.numpy()[1:], np.cumsum(X[::-1][1:], dtype=np.float32))
+
+
+def test_an_index_that_is_computed_in_many_steps():
+    """Comparing two such indices must not follow each use of each step: there are 2 ** 60 ways through them."""
+    steps = "".join("    {0} = {0} + {0} * m\n" for _ in range(60))
+    text = (
+        "import omni.warp_core as wp\n@wp.kernel\n"
+        "def k(a: wp.array(dtype=float), keys: wp.array(dtype=int), m: int):\n"
+        f"    p = keys[wp.tid()]\n{steps.format('p')}    q = keys[wp.tid()]\n{steps.format('q')}"
+        "    a[p] = a[q] + 1.0\n"
+    )
+    a = wp.zeros(3, dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wp.launch(wp.kernel_from_source(text), 5, inputs=[a, wp.array([2, 0, 2, 2, 0], dtype=int), 0])
+    assert a.list() == [2.0, 0.0, 3.0]

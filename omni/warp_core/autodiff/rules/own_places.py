@@ -8,18 +8,18 @@ stay the same, numbers of iterations, and constants. Start with `have_own_places
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
 from ...ir.analysis.alias import location, may_alias
 from ...ir.nodes import Function, Operation, Region, Value
-from ...ir.ops import PURE
 from ..analysis.block_stores import linear_form
 from ..analysis.exclusive_stores import indices_of_whole
+from ..analysis.value_numbers import NOTHING, ValueNumbers, is_plain
 
 Loops = tuple[Operation, ...]
-_NOTHING: Mapping[Value, Value] = {}
+_Term = int | tuple[int]  # the number of an index of the block, or that of a value
 
 
 class _Count(NamedTuple):
@@ -35,7 +35,7 @@ class Index(NamedTuple):
     `vague` if it has other terms.
     """
 
-    rest: Mapping[Hashable, int]
+    rest: Mapping[_Term, int]
     constant: int
     counts: tuple[tuple[int, _Count], ...] = ()
     vague: bool = False
@@ -107,8 +107,9 @@ class _Indices:
     def __init__(self, loops: set[Operation]):
         self._counts = {v: count for loop in loops for v, count in _counts(loop)}
         self._varying = {v for loop in loops for v in _made_in(loop)}
+        self._value_numbers = ValueNumbers()
 
-    def __call__(self, op: Operation, given: Mapping[Value, Value] = _NOTHING) -> tuple[Index, ...] | None:
+    def __call__(self, op: Operation, given: Mapping[Value, Value] = NOTHING) -> tuple[Index, ...] | None:
         """Return the indices of an access. Values stand for those that are `given` for them."""
         _, indices = indices_of_whole(op)
         return None if indices is None else tuple(self._index(indices[at], given) for at in sorted(indices))
@@ -119,31 +120,21 @@ class _Indices:
         form = linear_form(value, given)
         counts = [(c, self._counts[t]) for t, c in form.items() if isinstance(t, Value) and t in self._counts]
         rest = {t: c for t, c in form.items() if t is not None and t not in self._counts}
-        vague = any(isinstance(t, Value) and self._varies(t, given) for t in rest)
-        named = {expression(t, given) if isinstance(t, Value) else t: c for t, c in rest.items()}
+        known: dict[Value, bool] = {}
+        vague = any(isinstance(t, Value) and self._varies(t, given, known) for t in rest)
+        named = {(self._value_numbers.of(t, given),) if isinstance(t, Value) else t: c for t, c in rest.items()}
         return Index(named, form.get(None, 0), tuple(counts), vague)
 
-    def _varies(self, value: Value, given: Mapping[Value, Value]) -> bool:
-        """True if a value may be another one in other iterations."""
+    def _varies(self, value: Value, given: Mapping[Value, Value], known: dict[Value, bool]) -> bool:
+        """True if a value may be another one in other iterations. `known` are answers for others."""
         value = given.get(value, value)
-        if _is_plain(value):
-            assert value.op is not None
-            return any(self._varies(a, given) for a in value.op.args)
-        return value in self._varying
-
-
-def _is_plain(value: Value) -> bool:
-    """True if a value follows from operands alone."""
-    return value.op is not None and value.op.code in PURE and not value.op.regions
-
-
-def expression(value: Value, given: Mapping[Value, Value] = _NOTHING) -> Hashable:
-    """What equal values that are computed twice have in common."""
-    value = given.get(value, value)
-    if not _is_plain(value):
-        return value
-    assert value.op is not None
-    return value.op.code, value.op.attr, value.type, *(expression(a, given) for a in value.op.args)
+        if value not in known:
+            operands = value.op.args if value.op is not None and is_plain(value) else None
+            if operands is None:
+                known[value] = value in self._varying
+            else:
+                known[value] = any(self._varies(a, given, known) for a in operands)
+        return known[value]
 
 
 def _counts(loop: Operation) -> Iterator[tuple[Value, _Count]]:

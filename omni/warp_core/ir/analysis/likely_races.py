@@ -7,6 +7,7 @@ an index that is not known may well be the thread's own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from ...lang.types import Array
@@ -16,6 +17,7 @@ from .affine_index import Forms, affine_values, launch_invariants
 from .alias import is_own, location
 from .uniformity import analyze
 
+_MOST_TERMS = 100  # of a sum; a value that is doubled again and again has as many as it is worth
 _ORDER = frozenset(("lt", "le", "gt", "ge", "and", "or", "not"))  # of conditions that only bound an index
 
 
@@ -60,6 +62,7 @@ class Places:
     def __init__(self, kernel: Function):
         writes = (op for op in kernel.body.walk() if op.code in ("store", "atomic", "call"))
         self._written = {location(a) for op in writes for a in op.args if isinstance(a.type, Array)}
+        self._equal: dict[tuple[Value, Value], bool] = {}
 
     def is_same(self, load: Operation, store: Operation) -> bool:
         """True if a load surely reads the element that a store writes."""
@@ -69,8 +72,11 @@ class Places:
 
     def _is_equal(self, a: Value, b: Value) -> bool:
         """True for a value and itself, and for one that was computed twice of what the kernel does not write."""
-        if a is b:
-            return True
+        if a is not b and (a, b) not in self._equal:
+            self._equal[a, b] = self._is_computed_twice(a, b)
+        return a is b or self._equal[a, b]
+
+    def _is_computed_twice(self, a: Value, b: Value) -> bool:
         if a.op is None or b.op is None or (a.op.code, a.op.attr) != (b.op.code, b.op.attr):
             return False
         if a.op.code == "load":
@@ -106,10 +112,11 @@ class _Finder:
         is_shared = self._is_shared(store)
         if not is_shared and not self._is_looked_up(store):
             return False
-        terms = list(_summands(store.args[-1]))
+        terms = list(islice(_summands(store.args[-1]), _MOST_TERMS + 1))
         read = [v for v in terms if v.op in self.loads and self.places.is_same(v.op, store)]
         added = [v for v in terms if v not in read]
-        return len(read) == 1 and bool(added) and (is_shared or self.invariant.issuperset(added))
+        is_sum = len(read) == 1 and bool(added) and len(terms) <= _MOST_TERMS
+        return is_sum and (is_shared or self.invariant.issuperset(added))
 
     def _is_lost_update(self, store: Operation) -> bool:
         """`most[0] = wp.max(most[0], x[i])`."""
