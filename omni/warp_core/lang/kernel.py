@@ -22,6 +22,7 @@ from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, TuplePattern, spell
 from .kernel_module import chosen_module
 from .kernel_transforms import Transform, subject_after
+from .keys import key_of
 from .source import LinecacheEntry, Source, parse
 from .source_recovery import split_lines
 from .types import Type
@@ -60,7 +61,7 @@ class Definition:
         self.func = func
         self.name = self.__name__ = name or func.__name__
         self.__qualname__, self.__module__, self.__doc__ = name or func.__qualname__, func.__module__, func.__doc__
-        self._key = self.__qualname__
+        self._key = key_of(self.__qualname__)
         self.number = next(_numbers)
         self.warned: set[tuple] = set()  # warnings told before
         strings = any(isinstance(a, str) for a in func.__annotations__.values())

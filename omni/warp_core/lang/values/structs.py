@@ -19,6 +19,7 @@ from .. import semantics
 from ..annotations import evaluate
 from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array
 from ..inference import annotations_of
+from ..keys import key_of
 from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, leaves
 from .scalars import SCALAR_CLASSES, component
 from .type_registry import python_type, register, wc_type
@@ -56,7 +57,7 @@ class StructType(type):
     @property
     def key(cls) -> str:
         """The name of the class, qualified by where it is nested in."""
-        return cls.__qualname__
+        return key_of(cls.__qualname__)
 
 
 class StructValue(metaclass=StructType):
