@@ -231,3 +231,29 @@ def test_what_stands_for_a_name_counts_where_it_was_met_before(make):
         wp.launch(make(*chosen), 1, [y])
         a, b, c = (held.factor for held in chosen)
         assert y.list() == [100 * a + 10 * b + c]
+
+
+class Slotted:
+    """An object without `__dict__`, as dataclasses and attrs make with slots."""
+
+    __slots__ = ("inner", "k", "scaled")
+
+    def __init__(self, k: float, inner: Any = None):
+        self.k, self.scaled, self.inner = k, times(k), inner
+
+
+def test_objects_with_slots_are_captured_as_others_are():
+    def kernel_of(held):
+        @wp.kernel
+        def k(y: wp.array(dtype=float)):
+            y[0] = held.scaled(1.0) + held.inner.scaled(10.0)
+
+        return k
+
+    hashes = set()
+    for a, b in ((2.0, 3.0), (5.0, 3.0), (5.0, 7.0)):
+        kernel, y = kernel_of(Slotted(a, Slotted(b))), wp.zeros(1, dtype=float)
+        wp.launch(kernel, dim=1, inputs=[y])
+        assert y.list() == [a + 10.0 * b]
+        hashes.add(digest(kernel))
+    assert len(hashes) == 3

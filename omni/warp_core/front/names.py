@@ -118,7 +118,8 @@ def _is_callable_or_type(obj: Any) -> bool:
 
 def _has_attributes(obj: Any) -> bool:
     """True if kernels may read attributes of an object: not of arrays, whose members are asked of parameters."""
-    return hasattr(obj, "__dict__") and not isinstance(obj, Structure) and not hasattr(obj, "__array_interface__")
+    has_some = hasattr(obj, "__dict__") or any("__slots__" in vars(base) for base in type(obj).__mro__)
+    return has_some and not isinstance(obj, Structure) and not hasattr(obj, "__array_interface__")
 
 
 def _attribute_of(cx: Context, node: ast.AST) -> ast.Attribute | None:
