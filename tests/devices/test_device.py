@@ -46,6 +46,11 @@ def test_a_missing_gpu_is_told(use):
         use()
 
 
+def test_a_missing_gpu_with_a_number_is_a_value_error():
+    with pytest.raises(ValueError, match="'cuda:0' is not available"):
+        wp.get_device("cuda:0")
+
+
 def test_unknown_devices():
     for name in ("gpu", 3, "CPU "):
         with pytest.raises(ValueError, match="is not a device"):

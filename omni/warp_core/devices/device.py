@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+class UnavailableDevice(RuntimeError, ValueError):
+    """A GPU that is not there. Programs for warp-lang expect a ValueError for "cuda:0", a RuntimeError for "cuda"."""
+
+
 class Device:
     """A place where arrays live and kernels run.
 
@@ -170,7 +174,7 @@ def get_device(ident: Device | str | None = None) -> Device:
         The device.
 
     Raises:
-        RuntimeError: For a CUDA device where none can be used.
+        RuntimeError: For a CUDA device that is not there. It is a ValueError, too.
         ValueError: For a name that is no device.
 
     >>> wp.get_device("cpu").is_cpu
@@ -191,12 +195,12 @@ def _gpu(ident: str) -> Device:
     """The GPU of a name: "cuda" is the current one, or the first."""
     gpus = get_cuda_devices()
     if not gpus:
-        raise RuntimeError(f"device {ident!r} is not available: {why_no_gpu()}; available: 'cpu'")
+        raise UnavailableDevice(f"device {ident!r} is not available: {why_no_gpu()}; available: 'cpu'")
     if ident == "cuda":
         return _default if _default.is_cuda else gpus[0]
     found = next((d for d in gpus if d.alias == ident), None)
     if found is None:
-        raise RuntimeError(f"device {ident!r} is not available; available: {get_devices()}")
+        raise UnavailableDevice(f"device {ident!r} is not available; available: {get_devices()}")
     return found
 
 
