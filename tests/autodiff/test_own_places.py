@@ -279,6 +279,43 @@ def test_reading_what_the_function_itself_has_stored_leaves_nothing_open():
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+def test_loops_that_count_for_themselves():
+    @wp.kernel
+    def counted(x: D, counter: I, slots: I, y: D):
+        k = 0
+        while k < x.shape[0]:
+            slot = take_slot(counter, slots, k, 1)
+            y[slot] = x[k] * x[k]
+            k += 1
+
+    @wp.kernel
+    def left_early(x: D, places: I, a: D):
+        k, at = 0, 5
+        while True:
+            if k >= x.shape[0]:
+                break
+            multiply(a, at, x[k])
+            k += 1
+            at -= 2
+
+    @wp.kernel
+    def in_place(x: D, places: I, a: D):
+        k, at = 0, 0
+        while k < x.shape[0]:
+            multiply(a, at, x[k])
+            k += 1
+
+    def slots():
+        return wp.zeros(1, dtype=int), wp.zeros(12, dtype=int), doubles(12)
+
+    values = np.array([2.0, 3.0, 5.0])
+    for kernel, make in ((counted, slots), (left_early, multiplied)):
+        found, expected = both_gradients(kernel, values, make)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    with pytest.raises(wp.CompileError, match=TWICE):
+        both_gradients(in_place, values, multiplied)
+
+
 def test_indices_that_are_computed_in_many_steps():
     """Comparing two such indices must not follow each use of each step: there are 2 ** 60 ways through them."""
     text = (

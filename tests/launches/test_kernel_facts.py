@@ -15,6 +15,7 @@ from omni.warp_core.ir.launch_facts import (
     ArrayLookups,
     Dependences,
     Effects,
+    Reread,
     TangentFacts,
 )
 from omni.warp_core.lang.kernel_transforms import Lookup
@@ -25,7 +26,10 @@ from omni.warp_core.launches import kernel_facts
 KEY = "cd" * 20
 FACTS = [
     Effects((Access(True, False, False), Access(False, True, True)), (), (), False, False, None, False, True),
-    Effects((), (ArrayAccess(1, ("grid", "cells"), Access(True)),), ((0, 0),), True, True, (0, 2), True, False),
+    Effects(
+        *((), (ArrayAccess(1, ("grid", "cells"), Access(True)),), (Reread(0, 0, (0,), ()),)),
+        *(True, True, (0, 2), True, False),
+    ),
     Dependences(((), (0, 1))),
     Dependences(None),
     TangentFacts((True, False), (False, True), True),

@@ -135,11 +135,26 @@ class ArrayAccess(NamedTuple):
     access: Access
 
 
+class Reread(NamedTuple):
+    """Numbers that a thread may read in an array after it has written them there, directly or by another parameter.
+
+    Attributes:
+        written: the array that it writes, as a number in `Effects.arrays`, like those that follow.
+        read: the array that it reads.
+        sources: the arrays of whose elements it makes what it writes.
+        ends: the arrays in which it stores what it makes of what it reads.
+    """
+
+    written: int
+    read: int
+    sources: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
 class Effects(NamedTuple):
     """Mod/ref effects of a kernel.
 
-    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. `rereads` are
-    pairs of numbers in `arrays`: a thread may read floats of the second after it has written some to the first. With
+    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
     or by address. `ids` are the parameters that are ids of structures, None if ids come from elsewhere, too.
     `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
@@ -147,7 +162,7 @@ class Effects(NamedTuple):
 
     params: tuple[Access, ...]
     arrays: tuple[ArrayAccess, ...]
-    rereads: tuple[tuple[int, int], ...]
+    rereads: tuple[Reread, ...]
     unordered: bool
     hidden: bool
     ids: tuple[int, ...] | None

@@ -44,11 +44,15 @@ on_redefinition.append(_uses.clear)
 
 
 class Reread(NamedTuple):
-    """An array that a kernel may read through one parameter after it has written to it through another, or the same."""
+    """An array that a kernel may read through one parameter after it has written to it through another, or the same.
+
+    `ends` are the arrays in which it stores what it makes of what it reads, each with its parameter.
+    """
 
     writer: int
     reader: int
     read: array
+    ends: Sequence[tuple[int, array]]
 
 
 class CutGradientWarning(UserWarning):
@@ -157,14 +161,16 @@ class DependenceTracker:
         for a, i in [(a, i) for i, arrays in enumerate(written) if made_of[i] for a in arrays]:
             if not _is_active(a) or made_of[i] & bits[i]:
                 self._add(a, Provenance(f"kernel `{kernel.name}`", place, a, _is_active(a)))
-        for writer, reader, a in reread:
-            if made_of[writer] and _is_float(a) and not (_is_active(a) or a._requires_grad_off):
-                found.setdefault(reader, Provenance(f"kernel `{kernel.name}`", place, a, False))
         for a, i in [(a, i) for i, arrays in enumerate(written) for a in arrays]:
             if a.grad is not None and _is_float(a):
                 for end in flow[i] & found.keys():
                     if end in bits[i] or not found[end].active:
                         active.setdefault(end, []).append(a.grad)
+        for writer, reader, a, ends in reread:
+            lost = [e.grad for i, e in ends if e.grad is not None and _is_float(e) and reader in flow[i]]
+            if lost and made_of[writer] and _is_float(a) and not (_is_active(a) or a._requires_grad_off):
+                found.setdefault(reader, Provenance(f"kernel `{kernel.name}`", place, a, False))
+                active.setdefault(reader, []).extend(lost)
         if not active:
             return None
         number = min(active)

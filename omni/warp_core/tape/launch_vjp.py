@@ -337,20 +337,25 @@ def follow(
         return None
     written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
     changed = [arrays_at(value, offsets) for value, offsets in zip(args, written)]
-    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, changed, _rereads(kernel, args))
+    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, changed, _rereads(kernel, args, cuts))
 
 
-def _rereads(kernel: Kernel, args: Sequence[Any]) -> list[Reread]:
-    """What a kernel may read after it has written it, directly or through other arrays over the same memory."""
+def _rereads(kernel: Kernel, args: Sequence[Any], cuts: DependenceTracker) -> list[Reread]:
+    """What a kernel may read after it has written it, directly or through other arrays over the same memory, if it was
+    made of arrays with gradients.
+    """
     known = effects(kernel)
-    if not known.rereads:
-        return []
-    places = [(access.param, _at_path(args[access.param], access.path)) for access in known.arrays]
-    pairs = [(places[written], places[read]) for written, read in known.rereads]
+    places = [(a.param, _at_path(args[a.param], a.path)) for a in known.arrays] if known.rereads else []
     return [
-        Reread(writer, reader, b)
-        for (writer, first), (reader, second) in pairs
-        for a, b in product(first, second)
+        Reread(
+            places[found.written][0],
+            places[found.read][0],
+            b,
+            [(places[n][0], e) for n in found.ends for e in places[n][1]],
+        )
+        for found in known.rereads
+        if any(_has_derivative(a, cuts) for n in found.sources for a in places[n][1])
+        for a, b in product(places[found.written][1], places[found.read][1])
         if layouts.may_share_memory(a, b)
     ]
 

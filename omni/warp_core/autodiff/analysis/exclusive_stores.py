@@ -11,12 +11,10 @@ from itertools import product
 from typing import NamedTuple
 
 from ...ir.analysis.affine_index import Forms, affine_values, launch_invariants
-from ...ir.analysis.alias import is_by_address, is_local, location, may_alias
+from ...ir.analysis.alias import Location, is_local, may_alias
+from ...ir.analysis.element_indices import indices_of_whole
 from ...ir.nodes import Function, Operation, Value
-from ...ir.ops import slice_parts
 from .block_stores import BlockPlace, block_place
-
-Location = tuple[Value, tuple[int, ...]]
 
 
 class _Place(NamedTuple):
@@ -85,29 +83,3 @@ def _place(op: Operation, forms: Forms, dimensions: int) -> _Place | None:
     by = {forms[index].injective_dimension: (at, index) for at, index in indices.items() if index in forms}
     by.pop(None, None)
     return _Place(whole, by) if len(by) == dimensions else None  # type: ignore[arg-type]
-
-
-def indices_of_whole(op: Operation) -> tuple[Location | None, dict[int, Value] | None]:
-    """The array that a store changes, and the indices there; None where they are not known."""
-    array = op.args[0]
-    indices: dict[int, Value] | None = dict(enumerate(op.args[1 : 1 + array.type.ndim]))
-    while indices is not None and array.op is not None and array.op.code == "slice":
-        indices = _behind(array.op, indices)
-        array = array.op.args[0]
-    return location(array), None if is_by_address(array) else indices
-
-
-def _behind(slicing: Operation, indices: dict[int, Value]) -> dict[int, Value] | None:
-    """Indices of a slice as those of the array it is taken from; None if it begins or steps anywhere."""
-    found, rest = {}, iter(sorted(indices.items()))
-    dimensions = slicing.args[0].type.ndim
-    parts = slice_parts(slicing.args[1:], slicing.attr)
-    for at in range(dimensions):
-        letter, operands = parts[at] if at < len(parts) else (":", ())
-        if letter == "i":
-            found[at] = operands[0]
-        elif operands:
-            return None
-        else:
-            found[at] = next(rest)[1]
-    return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...ir.analysis.alias import may_alias
+from ...ir.analysis.value_numbers import ValueNumbers
 from ...ir.nodes import Operation, Region, Value
 from ...lang.types import Array
-from ..analysis.value_numbers import ValueNumbers
 
 Element = tuple[int, ...]  # what two accesses of one element have in common
 

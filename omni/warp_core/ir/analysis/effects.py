@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from ...lang.types import Array, FixedArray, Struct, Tile, Type, element, leaves, member_at
-from ..launch_facts import Access, ArrayAccess, Effects, Need
+from ..launch_facts import Access, ArrayAccess, Effects, Need, Reread
 from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
@@ -144,15 +144,15 @@ def effects(kernel: Function, flat: Function) -> Effects:
     return Effects(tuple(params), arrays, again, unordered, hidden, id_params(flat), *_bits(kernel))
 
 
-def _rereads(flat: Function, places: list[tuple[Value, Path]]) -> tuple[tuple[int, int], ...]:
-    """The pairs of arrays, by their numbers, that a thread may read after it has written to them."""
+def _rereads(flat: Function, places: list[tuple[Value, Path]]) -> tuple[Reread, ...]:
+    """What a thread may read of arrays after it has written it."""
     types = {place: array for place in places for path, array in array_members(place[0].type) if path == place[1]}
 
     @cache
     def numbers(accessed: Value) -> list[int]:
         return [k for k, place in enumerate(places) if _meets(flat, place, types[place], [accessed])]
 
-    return tuple(sorted(rereads(flat, numbers)))
+    return rereads(flat, numbers)
 
 
 def _accesses(function: Function, operations: list[Operation]) -> list[tuple[int, Path, Access]]:

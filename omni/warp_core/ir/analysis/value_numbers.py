@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from ...ir.nodes import Value
-from ...ir.ops import PURE
+from ..nodes import Value
+from ..ops import PURE
 
 NOTHING: Mapping[Value, Value] = {}
 
