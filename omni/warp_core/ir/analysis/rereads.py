@@ -7,7 +7,9 @@ has no gradient, nor have constants that are stored. Start with `rereads`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 from ...lang.types import Array
 from ..launch_facts import Reread
@@ -15,12 +17,20 @@ from ..nodes import Function, Operation, Region, Value
 from ..ops import PURE
 from .alias import location, underlying_object
 from .dataflow import SetFacts, handed_on
-from .element_indices import Indices, always_differ, told_apart
+from .element_indices import Index, Indices, always_differ, told_apart
 
 Arrays = Callable[[Value], Collection[int]]
 Loops = tuple[Operation, ...]
 _LOOPS = ("for", "loop")
 _WRITES = ("store", "atomic")
+
+
+class _Pair(NamedTuple):
+    """A write that may come before a load; `earlier`: in earlier iterations alone."""
+
+    write: Operation
+    load: Operation
+    earlier: bool
 
 
 def rereads(function: Function, arrays: Arrays) -> tuple[Reread, ...]:
@@ -30,23 +40,23 @@ def rereads(function: Function, arrays: Arrays) -> tuple[Reread, ...]:
         function: a function without calls.
         arrays: gives, for an array that an operation accesses, the numbers of those that it may be.
     """
-    around = dict(_loops(function.body, ()))
-    found = [
-        (write, load)
-        for write, load, earlier in _pairs(function.body, {})
-        if arrays(write.args[0]) and arrays(load.args[0]) and not _apart(write, load, around, earlier)
-    ]
-    if not found:
+    pairs = [p for p in _pairs(function.body, {}) if arrays(p.write.args[0]) and arrays(p.load.args[0])]
+    if not pairs:
         return ()
-    parts = _Parts(function, arrays)
+    parts, elements = _Parts(function, arrays), _Elements(function)
     merged: dict[tuple[int, int], tuple[set[int], set[int]]] = {}
-    for write, load in found:
-        sources, ends = parts.sources(write), parts.ends(load)
-        for pair in product(arrays(write.args[0]), arrays(load.args[0])) if sources and ends else ():
-            known = merged.setdefault(pair, (set(), set()))
-            known[0].update(sources)
-            known[1].update(ends)
-    return tuple(Reread(*pair, tuple(sorted(a)), tuple(sorted(b))) for pair, (a, b) in sorted(merged.items()))
+    for pair in pairs:
+        sources, ends = parts.sources(pair.write), parts.ends(pair.load)
+        known = [
+            merged.setdefault(numbers, (set(), set()))
+            for numbers in product(arrays(pair.write.args[0]), arrays(pair.load.args[0]))
+        ]
+        is_new = sources and ends and not all(a >= sources and b >= ends for a, b in known)
+        if is_new and not elements.apart(pair):
+            for a, b in known:
+                a.update(sources)
+                b.update(ends)
+    return tuple(Reread(*n, tuple(sorted(a)), tuple(sorted(b))) for n, (a, b) in sorted(merged.items()) if a)
 
 
 def _loops(region: Region, around: Loops) -> Iterator[tuple[Operation, Loops]]:
@@ -58,14 +68,14 @@ def _loops(region: Region, around: Loops) -> Iterator[tuple[Operation, Loops]]:
             yield from _loops(inner, (*around, op) if op.code in _LOOPS else around)
 
 
-def _pairs(region: Region, before: dict[Operation, bool]) -> Iterator[tuple[Operation, Operation, bool]]:
-    """The writes that may come before loads, with these, and True if they do so in earlier iterations alone.
+def _pairs(region: Region, before: dict[Operation, bool]) -> Iterator[_Pair]:
+    """The writes that may come before loads, with these.
 
-    `before` are the writes that may come before the region. Those of the region are added.
+    `before` are the writes that may come before the region, as `_Pair.earlier` tells. Those of the region are added.
     """
     for op in region.ops:
         if op.code == "load" and op.result.type.is_differentiable:
-            yield from ((write, op, earlier) for write, earlier in before.items())
+            yield from (_Pair(write, op, earlier) for write, earlier in before.items())
         if op.code in _LOOPS:  # an iteration follows others
             for inner in op.regions[0].walk():
                 if _changes(inner):
@@ -84,20 +94,34 @@ def _changes(op: Operation) -> bool:
     return op.code in _WRITES and op.args[-1].type.is_differentiable
 
 
-def _apart(write: Operation, load: Operation, around: dict[Operation, Loops], earlier: bool) -> bool:
-    """True if a load never finds what a write stored, as their elements differ. `earlier` as in `_pairs`."""
-    place = location(write.args[0])
-    if place is None or place != location(load.args[0]):
-        return False
-    loops = {*around[write], *around[load]}
-    indices = Indices(loops)
-    first, second = indices(write), indices(load)
-    if first is None or second is None:
-        return False
-    if any(map(always_differ, first, second)):
-        return True
-    told = set[Operation]().union(*map(told_apart, zip(first, second)))
-    return earlier and told.issuperset(loops)
+class _Elements:
+    """Which accesses are to different elements."""
+
+    def __init__(self, function: Function):
+        self._around = dict(_loops(function.body, ()))
+        self._indices: dict[Loops, Indices] = {}
+        self._found: dict[tuple[Loops, Operation], tuple[Index, ...] | None] = {}
+
+    def apart(self, pair: _Pair) -> bool:
+        """True if a load never finds what a write stored, as their elements differ."""
+        place = location(pair.write.args[0])
+        if place is None or place != location(pair.load.args[0]):
+            return False
+        loops = tuple(dict.fromkeys((*self._around[pair.write], *self._around[pair.load])))
+        first, second = self._of(pair.write, loops), self._of(pair.load, loops)
+        if first is None or second is None:
+            return False
+        if any(map(always_differ, first, second)):
+            return True
+        told = set[Operation]().union(*map(told_apart, zip(first, second)))
+        return pair.earlier and told.issuperset(loops)
+
+    def _of(self, op: Operation, loops: Loops) -> tuple[Index, ...] | None:
+        if (loops, op) not in self._found:
+            if loops not in self._indices:
+                self._indices[loops] = Indices(set(loops))
+            self._found[loops, op] = self._indices[loops](op)
+        return self._found[loops, op]
 
 
 class _Parts:
@@ -108,12 +132,13 @@ class _Parts:
         self._made = SetFacts[Operation]()
         self._made.solve(function.body, self._visit)
         self._stored = {n for op in function.body.walk() if op.code in _WRITES for n in arrays(op.args[0])}
+        self.sources, self.ends = cache(self._sources), cache(self._ends)
 
-    def sources(self, write: Operation) -> set[int]:
+    def _sources(self, write: Operation) -> set[int]:
         """The arrays of whose elements a write stores something."""
         return {n for reader in self._made.of(write.args[-1]) for a in _memory(reader) for n in self._arrays(a)}
 
-    def ends(self, load: Operation) -> set[int]:
+    def _ends(self, load: Operation) -> set[int]:
         """The arrays in which what a load finds ends."""
         return {n for n in self._stored if load in self._made.of(n)}
 
