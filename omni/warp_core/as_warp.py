@@ -134,7 +134,8 @@ def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
 def install() -> None:
     """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
 
-    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it. They compare `wp.__version__` and
+    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it, and `wp.config.cut_gradients = "warn"`: in
+    them, an array without `requires_grad` may be meant to end a gradient. They compare `wp.__version__` and
     `wp.config.version` with versions of warp-lang: both are the one that this package follows, and
     `wp.config.package_version` is its own.
 
@@ -155,7 +156,7 @@ def install() -> None:
             f"another module named {ALIAS!r} is imported already ({where}); "
             "call omni.warp_core.as_warp.install() before anything imports it"
         )
-    config.dialect = "warp-lang"
+    config.dialect, config.cut_gradients = "warp-lang", "warn"
     package = sys.modules[ALIAS] = sys.modules[PACKAGE]
     vars(package).update(_src=private_names, __version__=FOLLOWS)
     vars(config)["version"] = FOLLOWS

@@ -234,7 +234,7 @@ OPTIONS: dict[str, Option] = {
         _one_of("error", "warn", "ignore"),
         "How `tape.backward` reacts to a lost gradient: raise an error, warn, or ignore it. A gradient is "
         "lost where an array without one carries differentiable data, or where no input of the loss has "
-        "one.",
+        "one. Under `as_warp` it warns. `quiet` does not hide that.",
     ),
     "verify_autograd_array_access": Option(
         False, _bool, "Accepted; tapes always make sure that overwritten arrays do not make a gradient wrong."

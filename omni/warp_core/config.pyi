@@ -75,7 +75,7 @@ deterministic: bool
 enable_backward: bool
 """True if kernels may be differentiated; adjoints are only built on demand."""
 cut_gradients: Any
-"""How `tape.backward` reacts to a lost gradient: raise an error, warn, or ignore it. A gradient is lost where an array without one carries differentiable data, or where no input of the loss has one."""
+"""How `tape.backward` reacts to a lost gradient: raise an error, warn, or ignore it. A gradient is lost where an array without one carries differentiable data, or where no input of the loss has one. Under `as_warp` it warns. `quiet` does not hide that."""
 verify_autograd_array_access: Any
 """Accepted; tapes always make sure that overwritten arrays do not make a gradient wrong."""
 log_level: int

@@ -173,9 +173,13 @@ def error(message: str) -> None:
         _logger.error(message)
 
 
-def warn(message: str, category: type[Warning] = UserWarning, stacklevel: int = 1) -> None:
-    """Warn about the line that calls this (1), about that which called the function around it (2), and so on."""
-    if config.threshold() <= config.LOG_WARNING:
+def warn(
+    message: str, category: type[Warning] = UserWarning, stacklevel: int = 1, severity: int = config.LOG_WARNING
+) -> None:
+    """Warn about the line that calls this (1), about that which called the function around it (2), and so on.
+    `severity` is that of LOG_ERROR for what the user has to see although warnings are off.
+    """
+    if config.threshold() <= severity:
         _warn(message, category, stacklevel + 1)
 
 

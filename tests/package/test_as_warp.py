@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -43,6 +44,28 @@ def k(x: wp.array(dtype=float)):
 x = wp.zeros(4, dtype=float)
 wp.launch(k, dim=4, inputs=[x])
 print(x.numpy().tolist())
+"""
+CUT = """\
+import warp as wp
+
+@wp.kernel
+def largest(x: wp.array2d(dtype=float), m: wp.array(dtype=float)):
+    i = wp.tid()
+    m[i] = wp.max(x[i, 0], x[i, 1])
+
+@wp.kernel
+def entropy(x: wp.array2d(dtype=float), m: wp.array(dtype=float), loss: wp.array(dtype=float)):
+    i = wp.tid()
+    s = wp.exp(x[i, 0] - m[i]) + wp.exp(x[i, 1] - m[i])
+    wp.atomic_add(loss, 0, wp.log(s) + m[i] - x[i, 1])
+
+x = wp.array([[0.0, 0.5], [2.0, 1.0]], dtype=float, requires_grad=True)
+m, loss = wp.zeros(2, dtype=float), wp.zeros(1, dtype=float, requires_grad=True)
+with wp.Tape() as tape:
+    wp.launch(largest, dim=2, inputs=[x, m])
+    wp.launch(entropy, dim=2, inputs=[x, m, loss])
+tape.backward(loss)
+print(x.grad.numpy().tolist())
 """
 IMPORTS = {
     "as": "warp as wp",
@@ -86,6 +109,20 @@ def test_locals_that_a_path_leaves_unassigned_are_zero(tmp_path):
     ran = python(*RUNNER, "script.py", cwd=tmp_path)
     assert ran.stdout == "[0.0, 1.0, 2.0, 0.0]\n", ran.stderr
     assert "KernelWarning: `y` is zero here where no path has assigned it" in ran.stderr
+
+
+@pytest.mark.parametrize("setting", ["", "wp.config.quiet = True", 'wp.config.cut_gradients = "error"'])
+def test_gradients_end_in_arrays_without_one_and_warn(setting, tmp_path):
+    (tmp_path / "script.py").write_text(CUT.replace("\n\n", f"\n{setting}\n", 1))
+    ran = python(*RUNNER, "script.py", cwd=tmp_path)
+    assert "reads an array without a gradient, which kernel `largest`" in ran.stderr
+    if "error" in setting:
+        assert (ran.returncode, ran.stdout) == (1, "")
+        return
+    assert "CutGradientWarning" in ran.stderr
+    share = 1 / (1 + np.exp([0.5, -1.0]))  # of the first number of each row: the largest number has no part in it
+    expected = np.stack([share, -share], axis=1)
+    np.testing.assert_allclose(ast.literal_eval(ran.stdout), expected, rtol=1e-5)
 
 
 def test_code_and_modules_run_kernels(tmp_path):

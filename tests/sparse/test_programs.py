@@ -74,7 +74,7 @@ def programs():
     before = list(sys.meta_path), set(sys.modules)
     as_warp.install()
     yield importlib.import_module("tests.sparse.programs")
-    config.dialect = "python"
+    config.dialect, config.cut_gradients = "python", "error"
     sys.meta_path[:] = before[0]
     for name in set(sys.modules) - before[1]:
         if name.partition(".")[0] == "warp":

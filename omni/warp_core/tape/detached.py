@@ -125,7 +125,7 @@ def tell(text: str) -> None:
     if config.cut_gradients == "error":
         raise RuntimeError(text)
     if config.cut_gradients == "warn":
-        warn(text, CutGradientWarning, stacklevel=3)
+        warn(text, CutGradientWarning, stacklevel=3, severity=config.LOG_ERROR)  # the gradient may be wrong
 
 
 class DependenceTracker:
