@@ -134,8 +134,8 @@ def _missing_of(node: ast.Import | ast.ImportFrom) -> list[str]:
 def install() -> None:
     """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
 
-    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it, and `wp.config.cut_gradients = "warn"`: in
-    them, an array without `requires_grad` may be meant to end a gradient. They compare `wp.__version__` and
+    Sets `wp.config.dialect = "warp-lang"`, as such programs may rely on it. Sets `wp.config.cut_gradients = "warn"`, as
+    they may mean an array without `requires_grad` to end a gradient. They compare `wp.__version__` and
     `wp.config.version` with versions of warp-lang: both are the one that this package follows, and
     `wp.config.package_version` is its own.
 

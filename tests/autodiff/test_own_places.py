@@ -316,6 +316,58 @@ def test_loops_that_count_for_themselves():
         both_gradients(in_place, values, multiplied)
 
 
+def test_what_a_thread_takes_in_some_iterations():
+    @wp.kernel
+    def in_a_branch(x: D, counter: I, slots: I, y: D):
+        n = 0
+        for k in range(x.shape[0]):
+            if x[k] > 2.5:
+                slot = take_slot(counter, slots, n, 1)
+                y[slot] = x[k] * x[k]
+                n += 1
+
+    @wp.kernel
+    def behind_continue(x: D, counter: I, slots: I, y: D):
+        n = 0
+        for k in range(x.shape[0]):
+            if x[k] < 2.5:
+                continue
+            slot = take_slot(counter, slots, n + 3, 1)
+            y[slot] = x[k] * x[k]
+            n += 1
+
+    @wp.kernel
+    def before_the_count(x: D, counter: I, slots: I, y: D):
+        n = 0
+        for k in range(x.shape[0]):
+            slot = take_slot(counter, slots, n, 1)
+            y[slot] = x[k] * x[k]
+            if x[k] > 2.5:
+                n += 1
+
+    @wp.kernel
+    def back_and_forth(x: D, counter: I, slots: I, y: D):
+        n = 1
+        for k in range(x.shape[0]):
+            if x[k] > 2.5:
+                slot = take_slot(counter, slots, n, 1)
+                y[slot] = x[k] * x[k]
+                n += 1
+            else:
+                n -= 1
+
+    def make():
+        return wp.zeros(1, dtype=int), wp.zeros(12, dtype=int), doubles(12)
+
+    values = np.array([3.0, 2.0, 5.0])
+    for kernel in (in_a_branch, behind_continue):
+        found, expected = both_gradients(kernel, values, make)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    for kernel in (before_the_count, back_and_forth):
+        with pytest.raises(wp.CompileError, match=TWICE):
+            both_gradients(kernel, values, make)
+
+
 def test_indices_that_are_computed_in_many_steps():
     """Comparing two such indices must not follow each use of each step: there are 2 ** 60 ways through them."""
     text = (

@@ -47,7 +47,7 @@ def have_own_places(
     writes = [w for call, around in calls for w in _writes(call, around, array, indices, shared)]
     if any(w.indices is None for w in writes):
         return False
-    if writes and not any(w.indices == indices(read, given) for w in writes if w.call is custom):
+    if writes and not any(w.indices == indices(read, given, custom) for w in writes if w.call is custom):
         return False
     own = {call: [w for w in writes if w.call is call] for call, _ in calls}
     return all(map(_differ_in_iterations, own.values())) and all(

@@ -9,10 +9,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..nodes import Operation, Region, Value
+from ..nodes import Operation, Value
 from ..ops import slice_parts
 from .alias import Location, is_by_address, location
 from .linear_form import linear_form
+from .loop_steps import Step, branches, steps
 from .value_numbers import NOTHING, ValueNumbers, is_plain
 
 _Term = int | tuple[int]  # the number of an index of the block, or that of a value
@@ -47,25 +48,42 @@ class Indices:
     """Finds the indices of accesses in the arrays that a launch has."""
 
     def __init__(self, loops: set[Operation]):
-        self._counts = {v: count for loop in loops for v, count in _counts(loop)}
+        self._counts = {loop.regions[0].params[0]: count for loop in loops if (count := _count_of_range(loop))}
+        self._carried = {param: (loop, found) for loop in loops for param, found in _carried(loop)}
         self._varying = {v for loop in loops for v in _made_in(loop)}
         self._value_numbers = ValueNumbers()
 
-    def __call__(self, op: Operation, given: Mapping[Value, Value] = NOTHING) -> tuple[Index, ...] | None:
-        """Return the indices of an access. Values stand for those that are `given` for them."""
+    def __call__(
+        self, op: Operation, given: Mapping[Value, Value] = NOTHING, place: Operation | None = None
+    ) -> tuple[Index, ...] | None:
+        """Return the indices of an access. Values stand for those that are `given` for them, and the access for one at
+        the place of another operation.
+        """
         _, indices = indices_of_whole(op)
-        return None if indices is None else tuple(self._index(indices[at], given) for at in sorted(indices))
+        return None if indices is None else tuple(self._index(indices[n], given, place or op) for n in sorted(indices))
 
-    def _index(self, value: Value, given: Mapping[Value, Value]) -> Index:
+    def _index(self, value: Value, given: Mapping[Value, Value], place: Operation) -> Index:
         if value.op is not None and value.op.code == "from_end":  # lets indices below zero count from the end
             value = value.op.args[0]
         form = linear_form(value, given)
-        counts = [(c, self._counts[t]) for t, c in form.items() if isinstance(t, Value) and t in self._counts]
-        rest = {t: c for t, c in form.items() if t is not None and t not in self._counts}
-        known: dict[Value, bool] = {}
-        vague = any(isinstance(t, Value) and self._varies(t, given, known) for t in rest)
+        known = {t: count for t in form if isinstance(t, Value) and (count := self._count(t, place))}
+        counts = [(c, known[t]) for t, c in form.items() if t in known]
+        rest = {t: c for t, c in form.items() if t is not None and t not in known}
+        varying: dict[Value, bool] = {}
+        vague = any(isinstance(t, Value) and self._varies(t, given, varying) for t in rest)
         named = {(self._value_numbers.of(t, given),) if isinstance(t, Value) else t: c for t, c in rest.items()}
         return Index(named, form.get(None, 0), tuple(counts), vague)
+
+    def _count(self, value: Value, place: Operation) -> _Count | None:
+        """How a value counts the iterations that come to a place."""
+        if value not in self._carried:
+            return self._counts.get(value)
+        loop, found = self._carried[value]
+        inside = branches(loop.regions[0], place)
+        own = {step.step for step in found if inside is not None and step.meets(inside)}
+        step = own.pop() if len(own) == 1 else None
+        is_count = step and all(other.step in (0, step) for other in found)
+        return _Count(loop, step, math.inf) if step and is_count else None
 
     def _varies(self, value: Value, given: Mapping[Value, Value], known: dict[Value, bool]) -> bool:
         """True if a value may be another one in other iterations. `known` are answers for others."""
@@ -79,50 +97,22 @@ class Indices:
         return known[value]
 
 
-def _counts(loop: Operation) -> Iterator[tuple[Value, _Count]]:
-    """The values that differ from one iteration of a loop to the next by a constant."""
+def _count_of_range(loop: Operation) -> _Count | None:
+    """How the number of a `for` loop counts, None if its step is not known."""
+    if loop.code != "for":
+        return None
+    low, high, step = loop.args[:3]
+    if not step.is_const or not step.const or (low.is_const and low.const < 0):
+        return None
+    is_known = low.is_const and high.is_const
+    return _Count(loop, step.const, max(math.ceil((high.const - low.const) / step.const), 1) if is_known else math.inf)
+
+
+def _carried(loop: Operation) -> Iterator[tuple[Value, list[Step]]]:
+    """The values that a loop carries from one iteration to the next, and by how much these differ."""
     region = loop.regions[0]
-    carried = region.params
-    if loop.code == "for":
-        low, high, step = loop.args[:3]
-        carried = carried[1:]
-        if step.is_const and step.const and not (low.is_const and low.const < 0):
-            is_known = low.is_const and high.is_const
-            iterations = max(math.ceil((high.const - low.const) / step.const), 1) if is_known else math.inf
-            yield region.params[0], _Count(loop, step.const, iterations)
-    if any(op.code == "continue" for op in region.walk()):  # hands on other values
-        return
-    stays = _stays(region)
-    for param, following in zip(carried, region.terminator.args):
-        form = linear_form(_if_it_stays(following, stays))
-        if set(form) == {param, None} and form[param] == 1:
-            yield param, _Count(loop, form[None], math.inf)
-
-
-def _stays(region: Region) -> Value | None:
-    """The exit code that is zero where a loop with one way out goes on, None if its end has another form."""
-    end = next((op for op in reversed(region.ops) if op.code == "if"), None)
-    leaves = end is not None and any(inner.terminator.code == "break" for inner in end.regions)
-    asked = end.args[0].op if end is not None and leaves else None
-    return _is_zero(asked.args[0]) if asked is not None and asked.code == "not" else None
-
-
-def _is_zero(condition: Value) -> Value | None:
-    """The number that a condition compares with zero."""
-    op = condition.op
-    return op.args[0] if op is not None and op.code == "eq" and op.args[1].is_const and not op.args[1].const else None
-
-
-def _if_it_stays(value: Value, stays: Value | None) -> Value:
-    """What a value is where the exit code is zero: that of the side of an `if` which gives such a code."""
-    op = value.op
-    if op is None or op.code != "if" or stays is None or stays.op is not op:
-        return value
-    first, second = (inner.terminator.args for inner in op.regions)
-    code, asked = op.results.index(stays), _is_zero(op.args[0])
-    if asked is None or second[code] is not asked:
-        return value
-    return _if_it_stays(first[op.results.index(value)], first[code])
+    carried = region.params[1 if loop.code == "for" else 0 :]
+    yield from ((param, steps(loop, param, following)) for param, following in zip(carried, region.terminator.args))
 
 
 def _made_in(loop: Operation) -> Iterator[Value]:
