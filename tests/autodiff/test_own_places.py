@@ -368,6 +368,43 @@ def test_what_a_thread_takes_in_some_iterations():
             both_gradients(kernel, values, make)
 
 
+def test_branches_of_unrolled_loops():
+    @wp.kernel
+    def in_a_branch(x: D, counter: I, slots: I, y: D):
+        n = 0
+        for k in range(3):
+            if x[k] > 2.5:
+                slot = take_slot(counter, slots, n + 1, 1)
+                y[slot] = x[k] * x[k]
+                n += 1
+
+    @wp.kernel
+    def in_either_branch(x: D, counter: I, slots: I, y: D):
+        if x[0] > 2.5:
+            y[take_slot(counter, slots, 0, 1)] = x[0] * x[1]
+        else:
+            y[take_slot(counter, slots, 0, 1)] = x[0] * x[2]
+
+    @wp.kernel
+    def before_the_count(x: D, counter: I, slots: I, y: D):
+        n = 0
+        for k in range(3):
+            slot = take_slot(counter, slots, n, 1)
+            y[slot] = x[k] * x[k]
+            if x[k] > 2.5:
+                n += 1
+
+    def make():
+        return wp.zeros(1, dtype=int), wp.zeros(12, dtype=int), doubles(12)
+
+    for values in np.array([[3.0, 2.0, 5.0], [2.0, 3.0, 4.0]]):
+        for kernel in (in_a_branch, in_either_branch):
+            found, expected = both_gradients(kernel, values, make)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    with pytest.raises(wp.CompileError, match=TWICE):
+        both_gradients(before_the_count, values, make)
+
+
 def test_indices_that_are_computed_in_many_steps():
     """Comparing two such indices must not follow each use of each step: there are 2 ** 60 ways through them."""
     text = (

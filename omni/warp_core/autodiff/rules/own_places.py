@@ -12,7 +12,9 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from ...ir.analysis.alias import location, may_alias
-from ...ir.analysis.element_indices import Index, Indices, always_differ, told_apart
+from ...ir.analysis.element_indices import Index, Indices, always_differ, indices_of_whole, told_apart
+from ...ir.analysis.index_ranges import differ_where_both_run
+from ...ir.analysis.loop_steps import branches
 from ...ir.nodes import Function, Operation, Region, Value
 
 Loops = tuple[Operation, ...]
@@ -21,6 +23,7 @@ Loops = tuple[Operation, ...]
 class _Write(NamedTuple):
     """A write of a call: its indices, None if they are not known."""
 
+    op: Operation
     call: Operation
     loops: Loops
     indices: tuple[Index, ...] | None
@@ -51,7 +54,9 @@ def have_own_places(
         return False
     own = {call: [w for w in writes if w.call is call] for call, _ in calls}
     return all(map(_differ_in_iterations, own.values())) and all(
-        _never_meet(a, b) for first, second in combinations(own.values(), 2) for a, b in product(first, second)
+        _never_meet(function, a, b)
+        for first, second in combinations(own.values(), 2)
+        for a, b in product(first, second)
     )
 
 
@@ -69,7 +74,7 @@ def _writes(call: Operation, loops: Loops, array: Value, indices: Indices, share
     for op in call.regions[0].walk():
         if op.code in ("store", "atomic") and may_alias(array, op.args[0], shared):
             is_known = location(op.args[0]) == location(array) is not None
-            yield _Write(call, loops, indices(op) if is_known else None)
+            yield _Write(op, call, loops, indices(op) if is_known else None)
 
 
 def _differ_in_iterations(writes: Sequence[_Write]) -> bool:
@@ -82,6 +87,14 @@ def _differ_in_iterations(writes: Sequence[_Write]) -> bool:
     return told.issuperset(writes[0].loops)
 
 
-def _never_meet(a: _Write, b: _Write) -> bool:
-    """True if two writes are to different elements in all iterations."""
-    return any(map(always_differ, a.indices or (), b.indices or ()))
+def _never_meet(function: Function, a: _Write, b: _Write) -> bool:
+    """True if two writes are to different elements in all iterations, or never both happen."""
+    if any(map(always_differ, a.indices or (), b.indices or ())):
+        return True
+    if a.loops or b.loops:
+        return False
+    first, second = (branches(function.body, w.call) or {} for w in (a, b))
+    if any(second.get(op, k) != k for op, k in first.items()):
+        return True
+    places = [indices_of_whole(w.op)[1] or {} for w in (a, b)]
+    return any(differ_where_both_run(places[0][n], places[1][n], {**first, **second}) for n in places[0])
