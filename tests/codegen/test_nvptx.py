@@ -79,8 +79,8 @@ class Pose:
 def poses(
     q: wp.array(dtype=wp.quat), m: wp.array2d(dtype=wp.mat44), s: wp.array(dtype=Pose), two: wp.array(dtype=wp.vec2d)
 ):
-    i, j = wp.tid()
-    m[i, j] = m[i, j] * 2.0
+    i = wp.tid()
+    m[i, 0] = m[i, 0] * 2.0
     s[i].rotation = q[i] * s[i].rotation
     two[i] = two[i] + two[i]
 

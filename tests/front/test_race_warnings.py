@@ -194,3 +194,20 @@ def test_what_may_be_meant_is_not_told(function):
 
 def test_a_serial_kernel_has_no_races():
     assert not warned(wp.Kernel(chain, options={"serial": True}))
+
+
+def test_elements_of_slices_may_be_those_of_a_thread():
+    @wp.kernel
+    def scale(a: wp.array(dtype=float), m: wp.array2d(dtype=float), s: float):
+        i = wp.tid()
+        part = a[2 * i : 2 * i + 2]
+        row = m[i]
+        for j in range(2):
+            part[j] = part[j] * s
+            row[j] = row[j] + s
+
+    a, m = wp.ones(6, dtype=float), wp.ones((3, 2), dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wp.launch(scale, 3, inputs=[a, m, 3.0])
+    assert (a.list(), m.list()) == ([3.0] * 6, [4.0] * 6)

@@ -105,7 +105,7 @@ def test_changes_of_an_older_text_are_not_taken(studio, client):
     push(other, 2, [length + 8, [0, "# c", ""]], epoch=7)
     push(other, 2, [length + 8, [0, "# c", ""]])
     client.wait(lambda: text_of(client) == f"# a\n# b\n{LIFT}# c\n")
-    assert [m["rev"] for m in client.messages if m["is"] == "typed"] == [0, 2]
+    client.wait(lambda: [m["rev"] for m in client.messages if m["is"] == "typed"] == [0, 2])
     other.close()
 
 

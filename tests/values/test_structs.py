@@ -328,7 +328,7 @@ def test_programs_can_look_into_a_struct():
     assert [(name, field.label) for name, field in Outer.vars.items()] == [(name, name) for name in names]
     assert Outer.vars["vars"].type is wp.int32 and Outer.vars["inner"].type is Inner
     assert wp.types.is_array(Outer.vars["key"].type)
-    assert Outer.key == Outer.__qualname__ and isinstance(Outer(), Outer.cls)
+    assert Outer.key == "test_programs_can_look_into_a_struct__locals__Outer" and isinstance(Outer(), Outer.cls)
     assert Outer(vars=3).vars == 3 and Outer().key is None
 
 

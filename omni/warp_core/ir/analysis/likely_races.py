@@ -14,7 +14,7 @@ from ...lang.types import Array
 from ..nodes import Function, Operation, Region, Value
 from ..ops import OPS, index_count
 from .affine_index import Forms, affine_values, launch_invariants
-from .alias import is_own, location
+from .alias import is_own, location, provenance
 from .uniformity import analyze
 
 _MOST_TERMS = 100  # of a sum; a value that is doubled again and again has as many as it is worth
@@ -94,11 +94,11 @@ class _Finder:
         self.invariant = launch_invariants(kernel)
         self.varying = analyze(kernel, (False,) * len(kernel.params), 2, {}).varying
         self.arities = {op.attr[1] for op in kernel.body.walk() if op.code == "tid"}
-        self.loads = [op for op in kernel.body.walk() if op.code == "load" and location(op.args[0]) is not None]
+        self.loads = [op for op in kernel.body.walk() if op.code == "load" and _is_known(op.args[0])]
 
     def races(self) -> Iterator[Race]:
         for store, is_free in _reached(self.kernel.body, self.forms):
-            if store.code != "store" or is_own(store.args[0]) or location(store.args[0]) is None:
+            if store.code != "store" or is_own(store.args[0]) or not _is_known(store.args[0]):
                 continue
             if self._is_lost_sum(store):
                 yield Race(store, *_LOST_SUM, store.args[-1] in self.varying or not is_free)
@@ -155,6 +155,11 @@ class _Finder:
                 return False
             shifted |= read.constant != written.constant
         return shifted
+
+
+def _is_known(array: Value) -> bool:
+    """True for an array that a launch is given. The indices of a slice are not those of the array."""
+    return location(array) is not None and not provenance(array).is_view
 
 
 def _indices(op: Operation) -> list[Value]:
