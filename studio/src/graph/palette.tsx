@@ -125,14 +125,14 @@ export function Palette({ kind, wire, close }: Props) {
     (before.current as HTMLElement | null)?.focus?.();
   }
 
-  function choose(entry: Entry | undefined) {
+  function choose(entry: Entry) {
     leave();
-    entry?.run();
+    entry.run();
   }
 
   function key(event: React.KeyboardEvent) {
     if (event.key === "Escape") leave();
-    else if (event.key === "Enter") choose(found[at]);
+    else if (event.key === "Enter" && found[at]) choose(found[at]);
     else if (event.key === "ArrowDown") setAt(Math.min(found.length - 1, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
     else return;
