@@ -187,7 +187,7 @@ def test_a_new_kernel_has_a_text_that_runs_without_a_question(start, open_tab, t
     def add(words):
         page.keyboard.press("Shift+A")
         page.get_by_role("combobox", name="Add a node").fill(words)
-        page.get_by_role("option").first.wait_for()  # the engine tells node types and samples when it has started
+        page.get_by_role("dialog").get_by_role("option").first.wait_for()  # node types come from the engine
         page.keyboard.press("Enter")
 
     def port(node, name):
