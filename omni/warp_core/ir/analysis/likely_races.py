@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from ...lang.types import Array
 from ..nodes import Function, Operation, Region, Value
-from ..ops import OPS, index_count
+from ..ops import index_count
 from .affine_index import Forms, affine_values, launch_invariants
 from .alias import is_own, location, provenance
 from .uniformity import analyze
+from .value_numbers import ValueNumbers, is_plain
 
 _MOST_TERMS = 100  # of a sum; a value that is doubled again and again has as many as it is worth
 _ORDER = frozenset(("lt", "le", "gt", "ge", "and", "or", "not"))  # of conditions that only bound an index
@@ -62,29 +63,20 @@ class Places:
     def __init__(self, kernel: Function):
         writes = (op for op in kernel.body.walk() if op.code in ("store", "atomic", "call"))
         self._written = {location(a) for op in writes for a in op.args if isinstance(a.type, Array)}
-        self._equal: dict[tuple[Value, Value], bool] = {}
+        self._numbers = ValueNumbers(self._follows_from_operands)
 
     def is_same(self, load: Operation, store: Operation) -> bool:
         """True if a load surely reads the element that a store writes."""
         if location(load.args[0]) != location(store.args[0]) or load.attr != store.attr:
             return False
-        return all(map(self._is_equal, _indices(load), _indices(store)))
+        return list(map(self._numbers.of, _indices(load))) == list(map(self._numbers.of, _indices(store)))
 
-    def _is_equal(self, a: Value, b: Value) -> bool:
-        """True for a value and itself, and for one that was computed twice of what the kernel does not write."""
-        if a is not b and (a, b) not in self._equal:
-            self._equal[a, b] = self._is_computed_twice(a, b)
-        return a is b or self._equal[a, b]
-
-    def _is_computed_twice(self, a: Value, b: Value) -> bool:
-        if a.op is None or b.op is None or (a.op.code, a.op.attr) != (b.op.code, b.op.attr):
-            return False
-        if a.op.code == "load":
-            if not {None, location(a.op.args[0])}.isdisjoint(self._written):
-                return False
-        elif not OPS[a.op.code].pure:
-            return False
-        return len(a.op.args) == len(b.op.args) > 0 and all(map(self._is_equal, a.op.args, b.op.args))
+    def _follows_from_operands(self, value: Value) -> bool:
+        """True for what is computed, and for what is read of arrays that the kernel does not write."""
+        op = value.op
+        if op is None or op.code != "load":
+            return is_plain(value)
+        return {None, location(op.args[0])}.isdisjoint(self._written)
 
 
 class _Finder:

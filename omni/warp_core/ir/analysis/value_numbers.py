@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from ..nodes import Value
 from ..ops import PURE
@@ -11,9 +11,12 @@ NOTHING: Mapping[Value, Value] = {}
 
 
 class ValueNumbers:
-    """Numbers values: equal ones that are computed twice have one number."""
+    """Numbers values: equal ones that are computed twice have one number. `follows` tells of which values the operands
+    say what they are.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, follows: Callable[[Value], bool] | None = None) -> None:
+        self._follows = follows or is_plain
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Value, given: Mapping[Value, Value] = NOTHING) -> int:
@@ -24,7 +27,7 @@ class ValueNumbers:
         value = given.get(value, value)
         if value not in known:
             key: Hashable = value
-            if is_plain(value):
+            if self._follows(value):
                 assert value.op is not None
                 operands = [self._number(a, given, known) for a in value.op.args]
                 key = (value.op.code, value.op.attr, value.type, *operands)
