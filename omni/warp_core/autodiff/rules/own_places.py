@@ -14,10 +14,8 @@ from typing import NamedTuple
 from ...ir.analysis.alias import location, may_alias
 from ...ir.analysis.element_indices import Index, Indices, always_differ, indices_of_whole, told_apart
 from ...ir.analysis.index_ranges import differ_where_both_run
-from ...ir.analysis.loop_steps import branches
-from ...ir.nodes import Function, Operation, Region, Value
-
-Loops = tuple[Operation, ...]
+from ...ir.analysis.loop_steps import Loops, branches, with_loops
+from ...ir.nodes import Function, Operation, Value
 
 
 class _Write(NamedTuple):
@@ -42,7 +40,11 @@ def have_own_places(
         given: what the values of `read` stand for in the function, as far as they are others.
         shared: whether arrays of different parameters may share memory.
     """
-    calls = [found for found in _calls(function.body, ()) if found[0].attr.callee is custom.attr.callee]
+    calls = [
+        (op, around)
+        for op, around in with_loops(function.body)
+        if op.code == "custom" and op.attr.callee is custom.attr.callee
+    ]
     loops = {loop for _, around in calls for loop in around}
     if not loops and len(calls) == 1:
         return True
@@ -58,15 +60,6 @@ def have_own_places(
         for first, second in combinations(own.values(), 2)
         for a, b in product(first, second)
     )
-
-
-def _calls(region: Region, loops: Loops) -> Iterator[tuple[Operation, Loops]]:
-    """All calls of custom functions, with the loops around each."""
-    for op in region.ops:
-        if op.code == "custom":
-            yield op, loops
-        for inner in op.regions:
-            yield from _calls(inner, (*loops, op) if op.code in ("for", "loop") else loops)
 
 
 def _writes(call: Operation, loops: Loops, array: Value, indices: Indices, shared: bool) -> Iterator[_Write]:

@@ -14,6 +14,8 @@ from ..nodes import Operation, Region, Value
 from .linear_form import linear_form
 
 Choices = Mapping[Operation, int]  # the region of each `if` that a path takes
+Loops = tuple[Operation, ...]
+LOOPS = ("for", "loop")
 _MOST = 64  # paths
 
 
@@ -41,6 +43,14 @@ def steps(loop: Operation, param: Value, following: Value) -> list[Step]:
     every = (known for way in _ways_on(loop.regions[0]) for known in _values(following, way))
     found = list(islice(every, _MOST + 1))
     return [Step(path, _step(value, param)) for value, path in found] if len(found) <= _MOST else []
+
+
+def with_loops(region: Region, around: Loops = ()) -> Iterator[tuple[Operation, Loops]]:
+    """All operations of a region, each with the loops around it, outermost first."""
+    for op in region.ops:
+        yield op, around
+        for inner in op.regions:
+            yield from with_loops(inner, (*around, op) if op.code in LOOPS else around)
 
 
 def branches(region: Region, op: Operation) -> dict[Operation, int] | None:

@@ -18,10 +18,9 @@ from ..ops import PURE
 from .alias import location, underlying_object
 from .dataflow import SetFacts, handed_on
 from .element_indices import Index, Indices, always_differ, told_apart
+from .loop_steps import LOOPS, Loops, with_loops
 
 Arrays = Callable[[Value], Collection[int]]
-Loops = tuple[Operation, ...]
-_LOOPS = ("for", "loop")
 _WRITES = ("store", "atomic")
 
 
@@ -59,15 +58,6 @@ def rereads(function: Function, arrays: Arrays) -> tuple[Reread, ...]:
     return tuple(Reread(*n, tuple(sorted(a)), tuple(sorted(b))) for n, (a, b) in sorted(merged.items()) if a)
 
 
-def _loops(region: Region, around: Loops) -> Iterator[tuple[Operation, Loops]]:
-    """All accesses, each with the loops around it."""
-    for op in region.ops:
-        if op.code in ("load", *_WRITES):
-            yield op, around
-        for inner in op.regions:
-            yield from _loops(inner, (*around, op) if op.code in _LOOPS else around)
-
-
 def _pairs(region: Region, before: dict[Operation, bool]) -> Iterator[_Pair]:
     """The writes that may come before loads, with these.
 
@@ -76,7 +66,7 @@ def _pairs(region: Region, before: dict[Operation, bool]) -> Iterator[_Pair]:
     for op in region.ops:
         if op.code == "load" and op.result.type.is_differentiable:
             yield from (_Pair(write, op, earlier) for write, earlier in before.items())
-        if op.code in _LOOPS:  # an iteration follows others
+        if op.code in LOOPS:  # an iteration follows others
             for inner in op.regions[0].walk():
                 if _changes(inner):
                     before.setdefault(inner, True)
@@ -98,7 +88,7 @@ class _Elements:
     """Which accesses are to different elements."""
 
     def __init__(self, function: Function):
-        self._around = dict(_loops(function.body, ()))
+        self._around = dict(with_loops(function.body))
         self._indices: dict[Loops, Indices] = {}
         self._found: dict[tuple[Loops, Operation], tuple[Index, ...] | None] = {}
 
