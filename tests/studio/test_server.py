@@ -53,6 +53,11 @@ def near(client, wanted):
     return lambda: height(client) == pytest.approx(wanted, abs=1e-6)
 
 
+def waits_for_consent(client, node):
+    """A predicate: True once a frame reports that the code of `node` waits; before the first report it is False."""
+    return lambda: "waits for your consent" in client.latest.get("stats", {"failed": {}})["failed"].get(node, "")
+
+
 def code(client, text, run=False):
     rev = client.wait(lambda: client.kernels.get(NODE))["rev"] + 1  # a frame may come before the report of its kernel
     client.send("code", node=NODE, text=text, run=run)
@@ -231,17 +236,13 @@ def test_one_text_runs_while_others_wait(tmp_path):
         client.send("trust", digests=[first["digest"]], partial=True)
         client.wait(near(client, 0.5 + 1 / 24))
         assert [c["node"] for c in client.latest["consent"]["codes"]] == ["/Graph/second"]
-        client.wait(
-            lambda: "waits for your consent" in client.latest.get("stats", {})["failed"].get("/Graph/second", "")
-        )
+        client.wait(waits_for_consent(client, "/Graph/second"))
         client.edit({"do": "add", "graph": "/Graph", "type": "omni.graph.nodes.ReadTime", "name": "t"})
         client.send("seek", frame=3)
         client.wait(near(client, 0.5 + 3 / 24))
         assert not canary.exists()
         client.edit({"do": "duplicate", "graph": "/Graph", "names": {"/Graph/second": "third"}})
-        client.wait(
-            lambda: "waits for your consent" in client.latest.get("stats", {})["failed"].get("/Graph/third", "")
-        )
+        client.wait(waits_for_consent(client, "/Graph/third"))
         client.send("seek", frame=5)
         client.wait(near(client, 0.5 + 5 / 24))
         assert not canary.exists(), "a copy of a text that waits, waits"
