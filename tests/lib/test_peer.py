@@ -114,7 +114,7 @@ def test_results_at_python_scope_are_those_of_warp_lang(expression):
             check(row, found, expected)
 
 
-BATCHES = [ROWS[::COMPILED][i : i + 40] for i in range(0, len(ROWS[::COMPILED]), 40)]
+BATCHES = [ROWS[::COMPILED][i : i + 20] for i in range(0, len(ROWS[::COMPILED]), 20)]
 
 
 @pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")
