@@ -449,7 +449,9 @@ on_redefinition.append(_built.clear)
 
 
 def _kind(request: CompileRequest) -> tuple:
-    return request.transform, request.adjoint, request.block_dim, request.tiled
+    """What the adjoint before the passes depends on, besides the kernel."""
+    order = request.serial, request.orders_races, request.target.is_gpu
+    return request.transform, request.adjoint, request.block_dim, request.tiled, *order
 
 
 def _take_built(request: CompileRequest) -> _Built | None:

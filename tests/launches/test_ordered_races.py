@@ -76,6 +76,11 @@ def running(x: Floats, y: Floats):
         y[i] = y[i - 1] + x[i]
 
 
+@wp.kernel
+def newton_step(x: Floats):
+    x[0] = x[0] - (x[0] * x[0] - 2.0) / (2.0 * x[0])
+
+
 def _launched(kernel, dim, args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wp.KernelWarning)
@@ -142,6 +147,45 @@ def test_a_gradient_through_what_threads_read_of_others_is_refused():
     a = wp.zeros(3, dtype=float, device="cpu", requires_grad=True)
     with wp.Tape(), pytest.raises(wp.CompileError, match="may read what an earlier thread wrote: no gradient yet"):
         _launched(chain, 3, [a])
+
+
+def test_threads_without_an_index_go_on_from_what_earlier_ones_left():
+    x = wp.array([3.0], dtype=float, device="cpu")
+    wp.launch(newton_step, dim=4, inputs=[x], device="cpu")
+    wanted = np.float32(3.0)
+    for _ in range(4):
+        wanted -= (wanted * wanted - 2) / (2 * wanted)
+    assert x.numpy()[0] == pytest.approx(wanted, abs=2e-7)
+    y = wp.array([3.0], dtype=float, device="cpu")
+    wp.launch(newton_step, dim=4, inputs=[y], device="cpu", serial=False)
+    assert y.numpy()[0] == pytest.approx(3 - 7 / 6, abs=1e-6), "threads side by side make the same step"
+
+
+def test_one_thread_without_an_index_has_a_gradient_and_more_are_refused():
+    x = wp.array([3.0], dtype=float, device="cpu", requires_grad=True)
+    with wp.Tape() as tape:
+        for _ in range(3):  # later launches are recorded like the first one
+            wp.launch(newton_step, dim=1, inputs=[x], device="cpu")
+        with pytest.raises(wp.CompileError, match="may read what an earlier thread wrote: no gradient yet"):
+            wp.launch(newton_step, dim=(2, 2), inputs=[x], device="cpu")
+    x.grad.fill_(1.0)
+    tape.backward()
+    steps, slope = [3.0], 1.0
+    for _ in range(3):
+        slope *= 0.5 - 1 / steps[-1] ** 2  # of x / 2 + 1 / x
+        steps.append(steps[-1] / 2 + 1 / steps[-1])
+    assert x.grad.numpy()[0] == pytest.approx(slope, rel=1e-5)
+
+
+def test_the_order_of_threads_may_be_set_between_two_gradients(monkeypatch):
+    x = wp.array([3.0], dtype=float, device="cpu", requires_grad=True)
+    monkeypatch.setattr(wp.config, "dialect", "python")
+    kernel = wp.Kernel(newton_step.func, key="a_step")
+    with wp.Tape():
+        wp.launch(kernel, dim=2, inputs=[x], device="cpu")
+    monkeypatch.setattr(wp.config, "serial", True)
+    with wp.Tape(), pytest.raises(wp.CompileError, match="may read what an earlier thread wrote: no gradient yet"):
+        wp.launch(kernel, dim=2, inputs=[x], device="cpu")
 
 
 def test_tangents_run_in_the_same_order():

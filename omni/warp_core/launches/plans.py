@@ -116,7 +116,8 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_B
     )
     if device.is_cpu:
         orders = _orders_races(kernel)
-        return found._replace(serial=_is_serial(kernel), orders_races=orders, cpu_target=config.cpu_target)
+        serial = _is_serial(kernel) or (orders and not _may_differ_by_thread(kernel))
+        return found._replace(serial=serial, orders_races=orders, cpu_target=config.cpu_target)
     return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
 
 
@@ -136,6 +137,11 @@ def _orders_races(kernel: Kernel) -> bool:
     """True in the dialect of warp-lang, whose CPU kernels run thread by thread, unless the program says otherwise."""
     own = kernel.options.get("serial")
     return config.dialect == "warp-lang" and (module_option(kernel, "serial") if own is None else own) is not False
+
+
+def _may_differ_by_thread(kernel: Kernel) -> bool:
+    """False if all threads of a kernel do the same: a thread that differs goes on from what earlier ones left."""
+    return works_in_blocks(kernel) or _mentions(kernel, ("tid",), unknown=True)
 
 
 def works_on_tiles(kernel: Kernel) -> bool:

@@ -35,12 +35,13 @@ def remember(step: RecordedLaunch) -> None:
     template = step.template
     kernel, params = template.kernel, template.kernel.params
     finds_structures = step.structures.saved or step.structures.params
-    is_special = finds_structures or step.exact or template.options.adjoint != "distinct"
+    options = step.forward_options()
+    is_special = finds_structures or step.exact or options.serial or template.options.adjoint != "distinct"
     if is_special or template.device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return
-    plan = plans.plan_for(kernel, step.forward_options())
+    plan = plans.plan_for(kernel, options)
     arrays = [i for i, (_, t) in enumerate(params) if isinstance(t, Array)]
     written = [i for i in arrays if plan.written[i]]
     plan.recipe = _native.LaunchTemplate(

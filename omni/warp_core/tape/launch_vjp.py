@@ -251,7 +251,7 @@ def record(
         if tape.cuts:
             follow(tape.cuts, kernel, dim, held, place, device, block_dim)
         return UntrackedLaunch(kernel, [*arrays, *watched])
-    options = _options(kernel, arrays, device, block_dim)
+    options = _options(kernel, dim, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
         notes = [_notes(dim, device) for _ in known.notes]
@@ -395,7 +395,11 @@ def _read(kernel: Kernel, args: Sequence[Any], known: AdjointInfo, time: int) ->
 
 def _notes(dim: Any, device: Device) -> array:
     """Room for what one atomic finds in each thread of a launch."""
-    return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64, device=device)
+    return zeros(_thread_count(dim), dtype=uint64, device=device)
+
+
+def _thread_count(dim: Any) -> int:
+    return math.prod(dim) if isinstance(dim, (list, tuple)) else dim
 
 
 def launch_adjoint(
@@ -427,7 +431,7 @@ def launch_adjoint(
     for a in arrays:
         if a.grad is not None:
             mutation_check.check_apart(a, f"kernel `{kernel.name}`")
-    options = _options(kernel, arrays, device, block_dim)
+    options = _options(kernel, dim, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.replays or known.notes or AFTER in known.reads:
         why = (
@@ -474,11 +478,12 @@ def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) ->
     return made
 
 
-def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
-    """The options that the adjoint of a launch on these arrays is compiled with."""
+def _options(kernel: Kernel, dim: Any, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
+    """The options that the adjoint of a launch on these arrays is compiled with. One thread has no order to keep."""
     _check_enabled(kernel)
     adjoint = "shared" if _may_alias(kernel, arrays) else "distinct"
-    return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
+    options = plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
+    return options._replace(serial=options.serial and _thread_count(dim) > 1)
 
 
 def _check_enabled(kernel: Kernel) -> None:
