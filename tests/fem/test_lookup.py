@@ -292,11 +292,9 @@ def of_lookup_in_space(
     out[i] = F(1 + i) * (u(found) * u(found) + p[0] * p[1] + wp.dot(fem.grad(u, found), p))
 
 
-def evaluated(name, given, records=False):
-    """The sum of what `of_lookup` gives for positions, values at nodes and vertices, and its gradients."""
+def interpolated(name, x, dofs, points):
+    """What `of_lookup` gives for positions, values at nodes and vertices."""
     fresh = geometry(name)
-    vector = wp.vec2d if fresh.dimension == 2 else wp.vec3d
-    x, dofs, points = (wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector)))
     geo = (
         fresh
         if name.startswith("Grid")
@@ -307,8 +305,20 @@ def evaluated(name, given, records=False):
     out = wp.zeros(len(x), dtype=F, requires_grad=True)
     form = of_lookup if geo.dimension == 2 else of_lookup_in_space
     at = fem.RegularQuadrature(fem.Cells(geo), order=1)
+    fem.interpolate(form, at=at, fields={"u": field}, values={"x": x, "out": out})
+    return out
+
+
+def arguments(name, given):
+    vector = wp.vec2d if geometry(name).dimension == 2 else wp.vec3d
+    return [wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector))]
+
+
+def evaluated(name, given, records=False):
+    """The sum of what is interpolated, and its gradients."""
+    x, dofs, points = arguments(name, given)
     with wp.Tape() as tape:
-        fem.interpolate(form, at=at, fields={"u": field}, values={"x": x, "out": out})
+        out = interpolated(name, x, dofs, points)
     if not records:
         return out.numpy().sum()
     tape.backward(grads={out: wp.ones(len(x), dtype=F)})
@@ -334,6 +344,20 @@ def test_gradients_of_lookups_are_those_of_differences(name):
                 pair.append(evaluated(name, moved))
             expected = (pair[0] - pair[1]) / 2e-6
             assert gradients[which][place] == pytest.approx(expected, rel=3e-7, abs=3e-7)
+
+
+@pytest.mark.parametrize("name", ["Grid2D", "Trimesh2D", "Tetmesh"])
+def test_tangents_of_lookups_are_those_of_differences(name):
+    geo, rng = geometry(name), np.random.default_rng(4)
+    count = fem.make_polynomial_space(geo, degree=2).node_count()
+    given = [rng.uniform(0.05, 0.95, (geo.cell_count(), geo.dimension)), rng.normal(size=count), geo.vertex_positions]
+    moves = [rng.uniform(-1.0, 1.0, np.shape(a)) for a in given]
+    if name.startswith("Grid"):
+        moves[2] *= 0.0  # its vertices are no argument
+    along = arguments(name, moves)
+    _, tangent = wp.jvp(lambda *args: interpolated(name, *args), arguments(name, given), along)
+    up, down = (evaluated(name, [a + h * d for a, d in zip(given, moves)]) for h in (1e-6, -1e-6))
+    assert tangent.numpy().sum() == pytest.approx((up - down) / 2e-6, rel=3e-7)
 
 
 @pytest.mark.parametrize("name", ["Trimesh2D", "Tetmesh", "Quadmesh2D", "Hexmesh"])

@@ -169,6 +169,39 @@ def test_forward_mode_uses_the_gradient_that_reverse_mode_uses(seed):
     assert forward == pytest.approx(reverse, rel=1e-11)
 
 
+@wp.struct
+class Table:
+    values: D
+    scale: wp.float64
+
+
+@wp.func
+def scaled(table: Table, i: int, x: wp.float64):
+    return table.scale * table.values[i] * x
+
+
+@wp.func_grad(scaled)
+def scaled_gradient(table: Table, i: int, x: wp.float64, dy: wp.float64):
+    """Other numbers than the derivative, and nothing for the values of the table."""
+    wp.adjoint[table].scale += wp.float64(3.0) * table.values[i] * dy
+    wp.adjoint[x] += wp.float64(5.0) * table.values[i] * dy
+
+
+@wp.kernel
+def scaled_by_a_table(x: D, values: D, y: D):
+    i = wp.tid()
+    table = Table(values, x[i])
+    y[i] = scaled(table, i, x[i + 1])
+
+
+def test_gradients_of_functions_of_structs_with_arrays_that_have_tangents():
+    x, values = np.array([2.0, 3.0, 4.0]), np.array([1.0, -1.5])
+    dx, dvalues = np.array([0.5, 1.0, -2.0]), np.array([7.0, 9.0])
+    inputs, along = ([doubles(*a), doubles(*b)] for a, b in ((x, values), (dx, dvalues)))
+    (dy,) = wp.jvp(scaled_by_a_table, 2, inputs, [doubles(0.0, 0.0)], tangents=along)
+    np.testing.assert_allclose(dy.numpy(), values * (3.0 * dx[:2] + 5.0 * dx[1:]), rtol=1e-14)
+
+
 @wp.func
 def safe_root(x: wp.float64):
     return wp.sqrt(x)

@@ -192,11 +192,13 @@ class _Forward(ValueTangents):
             self._set(v, [leaf_of(self.b, t, i) for i, _ in numbered_leaves(v)])
 
     def _by_gradient(self, op: Operation, gradient: Function) -> None:
-        """Tangents of results: for each leaf, its gradient times the tangents of the arguments."""
+        """Tangents of results: for each leaf, its gradient times the tangents of the arguments. These gradients go to
+        no arrays, also not to those in structs.
+        """
         active = [v for v in op.results if v.type.is_differentiable]
         args = [*self.args(op), *(self.values[v] for v in op.results if op.attr.is_library)]
         of = [a for a in op.args if a.type.is_differentiable]
-        moving = [self._known(self._of(a)) for a in of]
+        moving = [self._numbers_in(a) for a in of]
 
         def along(value: Value, leaf: int) -> Value | None:
             seeds = []
@@ -259,10 +261,14 @@ class _Forward(ValueTangents):
                 indices = [self.values[i] for i in place[1:]]
                 self.b.op("store", array, *indices, self._numbers(value), attr=op.attr)
 
+    def _numbers_in(self, value: Value) -> list[Value | None]:
+        """The tangents of the leaves of a value, None for arrays."""
+        parts = zip(self._of(value), numbered_leaves(value))
+        return self._known([None if isinstance(t, Array) else x for x, (_, t) in parts])
+
     def _numbers(self, value: Value) -> Value:
         """The tangent of a value with zeros for the arrays in it, whose tangents are not looked for in memory."""
-        parts = zip(self._of(value), numbered_leaves(value))
-        return assemble(self.b, value.type, self._known([None if isinstance(t, Array) else x for x, (_, t) in parts]))
+        return assemble(self.b, value.type, self._numbers_in(value))
 
     def visit_atomic(self, op: Operation) -> None:
         super()._copy(op)
