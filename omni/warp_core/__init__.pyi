@@ -941,6 +941,7 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+            It adds to those of arrays that the kernel reads. It leaves those of arrays that the kernel overwrites.
         adj_outputs: the same for `outputs`.
 
     Returns:

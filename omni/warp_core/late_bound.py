@@ -40,7 +40,7 @@ ROWS = {
     "gpu_plan_maker": ("launches.plan_cuda", "GpuPlanMaker"),
     "interpret": ("interpreter.run", "run"),
     "interpreted_launch": ("launches.interpreted_launch", "InterpretedLaunch"),
-    "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
+    "launch_adjoint": ("tape.adjoint_launch", "launch_adjoint"),
     "check_untracked": ("interop.foreign_values", "check_untracked"),
     "check_usable": ("interop.foreign_values", "check_usable"),
     "play_graphs": ("nodes.play.graph_player", "open_player"),

@@ -222,11 +222,10 @@ def test_copies_of_descriptors_own_nothing():
 
 def test_adjoint_launches_take_descriptors():
     x, y, seed, found = torch.rand(5), torch.zeros(5), torch.rand(5), torch.zeros(5)
-    given = seed.clone()  # the adjoint clears the gradient of what the kernel overwrites
     made = [wp.from_torch(t, return_ctype=True) for t in (x, y, seed, found)]
     wp.launch(squares, dim=5, inputs=[made[0]], outputs=[made[1]], adj_inputs=[made[3]], adj_outputs=[made[2]],
               adjoint=True)  # fmt: skip
-    assert torch.allclose(found, 2.0 * x * given)
+    assert torch.allclose(found, 2.0 * x * seed)
 
 
 def test_descriptors_are_checked():
@@ -462,6 +461,37 @@ def test_an_autograd_function_of_launches_has_the_right_gradient(is_leaf):
         z.backward(weights.clone())  # an adjoint clears the gradient of what it overwrites
         torch_rosenbrock(judge if is_leaf else 1.5 * judge).backward(weights.double())
         assert torch.allclose(xy.grad.double(), judge.grad, rtol=1e-4), turn
+
+
+@wp.kernel
+def square_doubles(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        y = torch.empty_like(x)
+        wp.launch(square_doubles, dim=x.numel(), inputs=[x.detach()], outputs=[y])
+        return y
+
+    @staticmethod
+    def backward(ctx, adj_y):
+        (x,) = ctx.saved_tensors
+        found = torch.zeros_like(x)
+        wp.launch(
+            square_doubles, dim=x.numel(), inputs=[x.detach(), torch.empty_like(x)],
+            adj_inputs=[found, adj_y.contiguous()], adjoint=True,
+        )  # fmt: skip
+        return found
+
+
+def test_adjoint_launches_leave_the_gradient_that_torch_passes():
+    x = torch.rand(4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: Square.apply(x) + x, (x,))
+    assert torch.autograd.gradcheck(lambda x: Square.apply(Square.apply(x) + x) * x, (x,))
 
 
 @pytest.mark.parametrize("requires_grad", [False, True])

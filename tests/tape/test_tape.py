@@ -272,12 +272,95 @@ def test_adjoint_with_gradients_in_a_struct():
     assert f.a.grad is None
 
 
+@wp.kernel
+def scaled_square(x: F, by: F, y: F):
+    i = wp.tid()
+    y[i] = by[i] * x[i] * x[i]
+
+
+@pytest.mark.parametrize(
+    ("of_inputs", "of_outputs", "expected"),
+    [
+        (0, 1, [40.0, 4.0, 0.0, 0.0]),
+        (2, 0, [0.0, 0.0, 80.0, 8.0]),
+        (1, 0, [0.0, 8.0, 80.0, 0.0]),
+        (2, 1, [0.0, 0.0, 40.0, 4.0]),
+    ],
+)
+def test_adjoints_match_gradients_with_arguments(of_inputs, of_outputs, expected):
+    """Those of outputs belong to outputs, also where those of inputs are left out."""
+    x, by, y = active([2.0]), active([10.0]), active([0.0])
+    y.grad.fill_(2.0)
+    given, seed = [wp.zeros(1, dtype=float) for _ in range(2)], wp.ones(1, dtype=float)
+    gradients = {"adj_inputs": given[:of_inputs], "adj_outputs": [seed][:of_outputs]}
+    wp.launch(scaled_square, 1, inputs=[x, by], outputs=[y], **gradients, adjoint=True)
+    assert [a.list()[0] for a in (x.grad, by.grad, *given)] == expected
+
+
+@pytest.mark.parametrize(("of_inputs", "of_outputs"), [(1, 1), (3, 1), (0, 4)])
+def test_adjoints_refuse_other_numbers_of_gradients(of_inputs, of_outputs):
+    x, by, y = active([2.0]), active([10.0]), active([0.0])
+    given = [wp.zeros(1, dtype=float) for _ in range(4)]
+    gradients = {"adj_inputs": given[:of_inputs], "adj_outputs": given[:of_outputs]}
+    with pytest.raises(ValueError, match=rf"adj_inputs has {of_inputs} gradients and adj_outputs {of_outputs}, for 2"):
+        wp.launch(scaled_square, 1, inputs=[x, by], outputs=[y], **gradients, adjoint=True)
+
+
+@wp.kernel
+def shift(x: F):
+    x[2] = 4.0 * x[1]
+
+
+@wp.kernel
+def doubled(x: F):
+    i = wp.tid()
+    x[i] = 2.0 * x[i]
+
+
+@wp.struct
+class Squares:
+    x: F
+    y: F
+
+
+@wp.kernel
+def put_squares(s: Squares):
+    i = wp.tid()
+    s.y[i] = s.x[i] * s.x[i]
+
+
+def test_adjoints_leave_given_gradients_of_results():
+    """Their owner, such as torch, may use them again. The own gradients of arrays are cleared."""
+    x, y = active([1.0, 2.0]), active([0.0, 0.0])
+    gy = wp.array([1.0, 10.0], dtype=float)
+    for turn in (1.0, 2.0):
+        wp.launch(square, 2, inputs=[x], outputs=[y], adj_outputs=[gy], adjoint=True)
+        assert gy.list() == [1.0, 10.0] and x.grad.list() == [2.0 * turn, 40.0 * turn]
+    s, g = Squares(), Squares()
+    s.x, s.y, g.x, g.y = x, y, wp.zeros(2, dtype=float), gy
+    wp.launch(put_squares, 2, inputs=[s], adj_inputs=[g], adjoint=True)
+    assert gy.list() == [1.0, 10.0] and g.x.list() == [2.0, 40.0] and y.grad.list() == [0.0, 0.0]
+    y.grad.assign(gy)
+    wp.launch(square, 2, inputs=[x], outputs=[y], adj_outputs=[y.grad], adjoint=True)
+    assert y.grad.list() == [0.0, 0.0] and x.grad.list() == [6.0, 120.0]
+
+
+def test_adjoints_change_given_gradients_that_they_add_to():
+    """What one thread overwrites and another one reads, directly or through another array."""
+    x, g = wp.array([1.0, 2.0, 3.0], dtype=float), wp.array([1.0, 10.0, 100.0], dtype=float)
+    wp.launch(shift, 1, inputs=[x], adj_inputs=[g], adjoint=True)
+    assert g.list() == [1.0, 100.0 * 4.0 + 10.0, 0.0]
+    g.assign([1.0, 10.0, 100.0])
+    wp.launch(doubled, 3, inputs=[x], adj_inputs=[g], adjoint=True)
+    assert g.list() == [2.0, 20.0, 200.0]
+
+
 @pytest.mark.cpu
 def test_adjoint_with_gradients_of_numpy():
     x, y = np.float32([1.0, 2.0]), wp.zeros(2, dtype=float)
     gx, gy = np.zeros(2, np.float32), np.float32([1.0, 10.0])
     wp.launch(square, 2, inputs=[x], outputs=[y], adj_inputs=[gx], adj_outputs=[gy], adjoint=True)
-    assert gx.tolist() == [2.0, 40.0]
+    assert gx.tolist() == [2.0, 40.0] and gy.tolist() == [1.0, 10.0]
 
 
 @pytest.mark.parametrize("given", [[0.0, 0.0], "x", Factors()], ids=["list", "text", "struct"])

@@ -79,6 +79,7 @@ def _launch(
         serial: on the CPU, whether threads run one after the other, in order; None does as `wp.config.serial` says.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+            It adds to those of arrays that the kernel reads. It leaves those of arrays that the kernel overwrites.
         adj_outputs: the same for `outputs`.
 
     Returns:
@@ -113,7 +114,7 @@ def _launch(
     try:
         kernel, instance = _chosen(kernel, dim, args, serial, how)
         if adjoint:
-            given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
+            given = _gradients(kernel, len(_sequence(kernel, "inputs", inputs)), len(args), adj_inputs, adj_outputs)
             return _run_adjoint(instance, dim, args, given, how)
         run = _run_observed if observers.observed else _run
         return run(kernel, instance, dim, args, how)
@@ -121,6 +122,20 @@ def _launch(
         if _explains_itself(why):  # native code then drops this line too, so the traceback ends at the caller's line
             raise why.with_traceback(None) from None
         raise
+
+
+def _gradients(kernel: Kernel, inputs: int, count: int, adj_inputs: Any, adj_outputs: Any) -> list[Any]:
+    """The gradients for the first of `count` arguments, of which `inputs` are inputs."""
+    first, rest = _sequence(kernel, "adj_inputs", adj_inputs), _sequence(kernel, "adj_outputs", adj_outputs)
+    total = len(first) + len(rest)
+    if rest and not first and total < count:
+        first = [None] * inputs
+    elif total > count or (rest and total < count and len(first) != inputs):
+        raise ValueError(
+            f"kernel `{kernel.name}`: adj_inputs has {len(first)} gradients and adj_outputs {len(rest)}, for {inputs} "
+            f"inputs and {count - inputs} outputs: give one for each, or None for its own"
+        )
+    return [*first, *rest]
 
 
 def _run_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], given: Sequence[Any], how: _How) -> Any:

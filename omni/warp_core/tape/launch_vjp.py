@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import _native
-from ..arrays import dlpack, grad_binding, layouts
+from ..arrays import grad_binding, layouts
 from ..arrays.array import array
 from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
 from ..autodiff.vjp.read_time import AFTER, BEFORE
 from ..devices.device import CPU, Device
-from ..dispatch import call_site, capture
+from ..dispatch import capture
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch
 from ..ir.launch_facts import AdjointFacts
@@ -35,7 +35,7 @@ from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting
 from ..launches.kernel_facts import adjoint_facts, effects
-from . import mutation_check, partial_gradients, structures
+from . import mutation_check, structures
 from .detached import BrokenChain, DependenceTracker, Reread
 from .saved import CowSpan, SavedArrays, moves
 from .structures import NO_STRUCTURES, SavedStructures
@@ -244,14 +244,14 @@ def record(
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
     plans.options_for(kernel, device, block_dim)  # tells those who analyse the kernel the size of its blocks
-    kernel, args, watched = structures.with_arrays(kernel, device, args, lambda a: _has_derivative(a, tape.cuts))
+    kernel, args, watched = structures.with_arrays(kernel, device, args, lambda a: has_derivative(a, tape.cuts))
     held, named = _named(kernel, args, device)
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
         if tape.cuts:
             follow(tape.cuts, kernel, dim, held, place, device, block_dim)
         return UntrackedLaunch(kernel, [*arrays, *watched])
-    options = _options(kernel, dim, arrays, device, block_dim)
+    options = adjoint_options(kernel, dim, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
         notes = [_notes(dim, device) for _ in known.notes]
@@ -271,7 +271,7 @@ def record(
     return step
 
 
-def _has_derivative(a: array, cuts: DependenceTracker | None = None) -> bool:
+def has_derivative(a: array, cuts: DependenceTracker | None = None) -> bool:
     """True if an array has a gradient, or was computed from arrays with gradients."""
     a._resolve_grad("an array of a mesh or of a volume")
     return a.grad is not None or (cuts is not None and cuts.has_made(a))
@@ -345,7 +345,7 @@ def _rereads(kernel: Kernel, args: Sequence[Any], cuts: DependenceTracker) -> li
     made of arrays with gradients.
     """
     known = effects(kernel)
-    places = [(a.param, _at_path(args[a.param], a.path)) for a in known.arrays] if known.rereads else []
+    places = [(a.param, at_path(args[a.param], a.path)) for a in known.arrays] if known.rereads else []
     return [
         Reread(
             places[found.written][0],
@@ -354,13 +354,13 @@ def _rereads(kernel: Kernel, args: Sequence[Any], cuts: DependenceTracker) -> li
             [(places[n][0], e) for n in found.ends for e in places[n][1]],
         )
         for found in known.rereads
-        if any(_has_derivative(a, cuts) for n in found.sources for a in places[n][1])
+        if any(has_derivative(a, cuts) for n in found.sources for a in places[n][1])
         for a, b in product(places[found.written][1], places[found.read][1])
         if layouts.may_share_memory(a, b)
     ]
 
 
-def _at_path(value: Any, path: Sequence[str]) -> list[array]:
+def at_path(value: Any, path: Sequence[str]) -> list[array]:
     """The arrays that members of an argument lead to. An indexed array counts as a whole."""
     for name in path:
         if isinstance(value, (indexedarray, IndexedCells)):
@@ -402,83 +402,7 @@ def _thread_count(dim: Any) -> int:
     return math.prod(dim) if isinstance(dim, (list, tuple)) else dim
 
 
-def launch_adjoint(
-    kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any], device: Device, block_dim: int
-) -> None:
-    """Run the adjoint of a launch on arrays as they are now.
-
-    Args:
-        kernel: the kernel.
-        dim: as for the launch.
-        args: as for the launch.
-        gradients: for each argument an array of gradients, or a struct of them; None and numbers leave the
-            argument's own.
-        device: where.
-        block_dim: as for the launch.
-
-    Raises:
-        CompileError: the kernel cannot be differentiated.
-        TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
-            that only a tape can tell.
-        RuntimeError: a gradient would end in an array without one, which the kernel writes and then reads.
-    """
-    kernel, args, _ = structures.with_arrays(kernel, device, args, _has_derivative)
-    held = [as_array(_shown(a, device), t, device) for a, (_, t) in zip(args, kernel.params)]
-    for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
-        if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):
-            held[i] = _with_gradient(f"kernel `{kernel.name}`: the gradient of `{name}`", t, held[i], g, device)
-    arrays = [a for value in held for a in arrays_in(value)]
-    for a in arrays:
-        if a.grad is not None:
-            mutation_check.check_apart(a, f"kernel `{kernel.name}`")
-    options = _options(kernel, dim, arrays, device, block_dim)
-    known = facts(kernel, options)
-    if known.replays or known.notes or AFTER in known.reads:
-        why = (
-            "reads what it overwrites"
-            if known.replays
-            else "has a gradient that depends on what it leaves in its arrays"
-        )
-        raise ValueError(
-            f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
-            "the launch on a wp.Tape"
-        )
-    partial_gradients.check(arrays)
-    cut = follow(DependenceTracker(), kernel, dim, held, call_site.here(), device, block_dim)
-    if cut is not None and cut.has_nonzero_gradient():
-        cut.tell()
-    plan, step = plans.plan_for(kernel, options), UntrackedLaunch(kernel, arrays)
-    try:
-        capture.run(kernel, plan, dim, held, keep=[a.grad for a in arrays])
-    except BaseException as error:
-        partial_gradients.failed.append((error, [step], iter(()), ()))
-        partial_gradients.spoil()
-        raise
-
-
-def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) -> Any:
-    """An argument with another gradient."""
-    if isinstance(value, array):
-        gradient = as_array(_shown(given, device), t, device)
-        if not isinstance(gradient, array):
-            raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
-        value._check_grad(gradient)
-        view = value[...]
-        view._attach(gradient, None)
-        return view
-    if indexed_array(t) is not None:
-        raise TypeError(f"{name}: expected None, as the gradient of an indexed array is that of its array")
-    if type(given) is not type(value):
-        raise TypeError(f"{name}: expected None or a {type(value).__name__} of arrays, got {type(given).__name__}")
-    made = copy.copy(value)
-    for field, of in t.fields:
-        old, new = getattr(value, field), getattr(given, field)
-        if new is not None and arrays_in(old):
-            setattr(made, field, _with_gradient(f"{name}.{field}", of, old, new, device))
-    return made
-
-
-def _options(kernel: Kernel, dim: Any, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
+def adjoint_options(kernel: Kernel, dim: Any, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
     """The options that the adjoint of a launch on these arrays is compiled with. One thread has no order to keep."""
     _check_enabled(kernel)
     adjoint = "shared" if _may_alias(kernel, arrays) else "distinct"
@@ -494,12 +418,6 @@ def _check_enabled(kernel: Kernel) -> None:
             f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
             "before the launch, or launch with record_tape=False if nothing has to flow through"
         )
-
-
-def _shown(value: Any, device: Device) -> Any:
-    """A bare descriptor as an array; anything else as it is."""
-    is_descriptor = isinstance(value, _native.ArrayBase) and not isinstance(value, array)
-    return dlpack.shown(array, value, device) if is_descriptor else value
 
 
 def as_array(value: Any, t: Any, device: Device = CPU) -> Any:
