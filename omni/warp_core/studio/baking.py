@@ -10,7 +10,7 @@ from typing import Any
 
 from ..cli_arguments import CONSENT
 from . import own_python
-from .editing.edits import EditError
+from .editing.editor import EditError
 from .engine_process import EngineOptions
 from .pages import Pages
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import uvicorn
 
 from ..nodes.extensions import node_folders
-from .app import PAGE, application
+from .app import application
+from .built_page import problem
 from .editing.document import Document
 from .engine_process import EngineOptions
 from .hub import Hub
@@ -25,7 +26,7 @@ _HOSTS = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 
 
 class NotBuiltError(Exception):
-    """An installation without the page."""
+    """An installation without the page, or with one that was built from other sources."""
 
 
 def run(
@@ -46,8 +47,8 @@ def run(
         tell: Called with the address of the page.
         is_framed: True for a notebook, which shows the page in a frame.
     """
-    if browser and not (PAGE / "index.html").is_file():
-        raise NotBuiltError("this installation has no page of the studio; in a checkout, run: make studio")
+    if browser and (text := problem()):
+        raise NotBuiltError(text)
     document = Document.new(os.getcwd()) if scene is None else Document.open(scene)
     for folder in options.nodes:  # their code runs in the engine alone, which tells mistakes
         node_folders.add_descriptions(document.registry, Path(folder), lambda *_: None)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -25,8 +26,8 @@ from ..nodes.graph.node_graph import Log, Node
 from ..nodes.kernel import program
 from ..nodes.kernel.kernel_bindings import parameters_of
 from ..nodes.kernel.kernel_node import RUNS_ON, KernelState
-from ..nodes.kernel.node_values import Attributes, NodeValues, dynamic
-from ..nodes.kernel.signature import ADDED, REMOVED, Change, Parameter, changes
+from ..nodes.kernel.node_values import Attributes, dynamic, python_name
+from ..nodes.kernel.signature import ADDED, REMOVED, Change, Parameter, changes_with_bundles
 from ..nodes.live_session import NodeReport, Session, Settings, SettingsError
 from ..nodes.play import child_process
 from ..nodes.values.attribute_values import ValueTypeError
@@ -38,6 +39,7 @@ from .records import Blob, blob, pack, plain
 
 FRAMES = (1, 100)  # of a scene that says nothing about its range
 MOST_ROWS = 500
+MOST_MESSAGES = 50
 
 
 class Engine:
@@ -51,6 +53,7 @@ class Engine:
         self.display: Display
         self.log = Log(lambda text: None)
         self._compiling: list[KernelState] = []
+        self._complaints: list[str] = []  # of USD, about layers of the scene
 
     def serve(self) -> None:
         """Answer requests until the server closes the pipe."""
@@ -80,8 +83,8 @@ class Engine:
             opened = Usd.Stage.Open(path if os.path.exists(path) else new_layer(path))
             if text and not opened.GetRootLayer().ImportFromString(text):
                 raise StageError(f"{path}: the edited scene cannot be read")
-        for complaint in complaints(opened):
-            self.log.warning(os.path.basename(path), complaint)
+        self._complaints = [f"{os.path.basename(path)}: {complaint}" for complaint in complaints(opened)]
+        self.log.warnings[:] = self._complaints
         has_range = opened.HasAuthoredTimeCodeRange()
         settings = Settings(None if has_range else FRAMES, frame_rate(opened), device, nodes=nodes)
         self.session = Session.of(opened, settings, self.log, path)
@@ -120,6 +123,8 @@ class Engine:
         """
         put(Patch(tuple(paths), text), self.session.stage.GetRootLayer())
         if not is_quiet:
+            self.log.errors.clear()  # the graphs tell anew what is wrong with them
+            self.log.warnings[:] = self._complaints
             self.session.reload()
             self._set_texts(texts)
             self.display.refresh()
@@ -215,16 +220,22 @@ class Engine:
         is_running = self.session.schedule is not None
         reports = [_report(r) for r in self.session.reports()] if is_running else []
         self._compiling = [s for n in self.session.loaded.nodes() if (s := _compiling(n))] if is_running else []
-        warnings = [w for w in self.log.warnings if RUNS_ON not in w]  # the editor marks mistakes of texts
-        messages = (self.log.errors + warnings + self.display.warnings)[-50:]
         self.send(
             {
                 "is": "frame", "frame": frame, "stamp": stamp, "exact": self.session.is_exact, "running": is_running,
-                "matrices": update.matrices, "nodes": reports, "log": messages,
+                "matrices": update.matrices, "nodes": reports, "log": self._messages(reports),
                 **({} if update.prims is None else {"prims": update.prims}),
             },
             blobs,
         )  # fmt: skip
+
+    def _messages(self, reports: list[dict[str, Any]]) -> list[str]:
+        """Return what is wrong now: an error of a node counts as long as the node fails."""
+        nodes = {report["path"] for report in reports}
+        errors = [text for text in self.log.errors if text.partition(": ")[0] not in nodes]
+        errors += [f"{report['path']}: {report['failed']}" for report in reports if report["failed"]]
+        warnings = [w for w in self.log.warnings if RUNS_ON not in w]  # the editor marks mistakes of texts
+        return list(dict.fromkeys(errors + warnings + self.display.warnings))[-MOST_MESSAGES:]
 
     def _tell_compiled(self) -> None:
         if all(state.newest is None or state.newest.is_done for state in self._compiling):
@@ -258,12 +269,17 @@ def _changes(node: Node, text: str) -> tuple[list[Kernel], list[Change]]:
         for parameter in parameters_of(kernel, use):
             written = parameter.name in parameters and parameters[parameter.name].is_written
             parameters[parameter.name] = parameter if not written else parameters[parameter.name]
-    database = Database(node)
-    own = dynamic(database)
-    given = NodeValues(database, own).attributes
-    found = changes(parameters.values(), given.inputs, given.outputs, given.states)
-    members = given.inputs.keys() - own.inputs.keys()  # of bundles, which have more than a kernel needs
-    return kernels, [change for change in found if change.kind != REMOVED or change.name not in members]
+    own = dynamic(Database(node))
+    ports = own.inputs, own.outputs, own.states
+    found = changes_with_bundles(parameters.values(), ports, own.bundles, own.bundles_out)
+    full = {_python_name(name): name for name in node.attributes}
+    return kernels, [replace(change, attribute=full.get(change.attribute, change.attribute)) for change in found]
+
+
+def _python_name(attribute: str) -> str:
+    """Return the name of an attribute as changes have it: `outputs:mesh_points` for `outputs:mesh:points`."""
+    port, _, name = attribute.partition(":")
+    return f"{port}:{python_name(name)}"
 
 
 def _report(report: NodeReport) -> dict[str, Any]:

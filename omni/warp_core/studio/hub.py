@@ -18,7 +18,7 @@ from .agreements import Agreements
 from .baking import Baking
 from .editing import sample_scenes
 from .editing.document import Document, Patch
-from .editing.edits import EditError
+from .editing.editor import EditError
 from .editing.journal import Journal
 from .editing.outline import Outline
 from .editing.scene_description import node_types, presets
@@ -286,6 +286,7 @@ class Hub:
             if edit["do"] == "rename":
                 self.texts.rename(edit["node"], edit["name"])
         self._take(patch)
+        self.texts.follow_bundles(edits)
 
     def _take(self, patch: Patch | None) -> None:
         """Pass an edit on to the journal, the engine and the pages."""

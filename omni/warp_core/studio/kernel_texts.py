@@ -13,7 +13,8 @@ from typing import Any
 
 from .agreements import Agreements
 from .editing.document import Document
-from .editing.edits import MOST_TEXT, EditError
+from .editing.editor import EditError
+from .editing.edits import MOST_TEXT
 from .editing.outline import Outline
 from .evaluation import Evaluation
 from .live_text import why_it_waits
@@ -172,6 +173,17 @@ class KernelTexts:
             if not own.waits:
                 self._run(node, own)
             self._tell(node)
+
+    def follow_bundles(self, edits: list[dict[str, Any]]) -> None:
+        """Let the engine tell anew what the texts of connected nodes need: members of bundles are parameters."""
+        ends = [edit.get("node") or edit["target"] for edit in edits if edit["do"] in ("connect", "insert")]
+        connected = {end.partition(".")[0] for end in ends}
+        for node in self._outline.nodes if connected else ():
+            takes_bundle = any(port["type"] == "bundle" for port in node["ports"])
+            if node["path"] in connected and node["code"] is not None and takes_bundle:
+                own = self.of(node["path"])
+                own.sent = -1 if self._agreements.has(node["path"], own.newest) else own.sent
+        self.next()
 
     # To the engine.
 

@@ -14,6 +14,7 @@ import {
   ReactFlowProvider,
   useReactFlow,
   useStore,
+  useUpdateNodeInternals,
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useMemo, useState } from "react";
 import type { Theme } from "../app";
@@ -116,11 +117,14 @@ function GraphView({ theme, addNode }: Props) {
     edit("insert", move, { do: "insert", node: dragged[0].id, ...ends });
   }
 
-  /** A wire that is dropped in the void asks for a new node. */
-  function dropped(_: unknown, wire: FinalConnectionState) {
+  /** A wire that is dropped on a node takes its first port that fits; one in the void asks for a new node. */
+  function dropped(event: MouseEvent | TouchEvent, wire: FinalConnectionState) {
     if (wire.toHandle || !wire.fromHandle || !wire.fromNode) return;
     const end = `${wire.fromNode.id}.${wire.fromHandle.id}`;
-    addNode(wire.fromHandle.type === "source" ? { source: end } : { target: end });
+    const open = wire.fromHandle.type === "source" ? { source: end } : { target: end };
+    const node = nodeAt(event);
+    if (!node) addNode(open);
+    else if (node !== wire.fromNode.id) edit("connect", { do: "insert", node, ...open });
   }
 
   function connect({ source, sourceHandle, target, targetHandle }: Connection) {
@@ -255,6 +259,13 @@ function troubles(graph: Graph, failed: Record<string, string>): string {
   return count ? ` · ${count} failed` : "";
 }
 
+/** The node at the place where a pointer was lifted. */
+function nodeAt(event: MouseEvent | TouchEvent): string | undefined {
+  const { clientX, clientY } = "changedTouches" in event ? event.changedTouches[0] : event;
+  const found = document.elementsFromPoint(clientX, clientY);
+  return found.map((element) => element.closest<HTMLElement>(".react-flow__node")?.dataset.id).find(Boolean);
+}
+
 /** The wire that lies below the middle of a node without wires. */
 function wireBelow(node: string, edges: Edge[]): Edge | undefined {
   if (edges.some((edge) => edge.source === node || edge.target === node)) return undefined;
@@ -299,6 +310,10 @@ function NodeView({ data, selected }: NodeProps<FlowNode>) {
     (mistakes ? "The text has mistakes; the last good one runs." : "") ||
     (node.known ? "" : `There is no node type ${node.type} here.`);
   const rows = Math.max(inputs.length, outputs.length);
+  const measure = useUpdateNodeInternals();
+  const names = [...inputs, ...outputs].map((port) => port.name).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a wire needs the place of a port that came without a new row
+  useEffect(() => measure(node.path), [names, node.path, measure]);
   return (
     <article
       className={`node ${selected ? "selected" : ""} ${bad ? "bad" : ""} ${node.enabled ? "" : "muted"}`}

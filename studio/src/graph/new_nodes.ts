@@ -2,6 +2,7 @@
 
 import type { Graph, Preset } from "../messages";
 import { allNodes, edit, getState, notify, replaceText, setState, shownGraph } from "../studio";
+import { labelOf, split } from "./graph_model";
 
 /** The end of a wire that was dropped in the void: the other end is a new node. */
 export interface Wire {
@@ -21,6 +22,18 @@ def move(points: wp.array[wp.vec3], height: float, moved: wp.array[wp.vec3]):
     moved[i] = points[i] + wp.vec3(0.0, height, 0.0)
 `;
 
+/** The first text of a Kernel node that reads a bundle, whose members are its parameters. */
+const textOver = (
+  bundle: string,
+) => `# Moves each point of a prim: ${bundle}_points is a member of the bundle ${bundle}.
+
+
+@wp.kernel
+def move(${bundle}_points: wp.array[wp.vec3], height: float):
+    i = wp.tid()
+    ${bundle}_points[i] += wp.vec3(0.0, height, 0.0)
+`;
+
 /** Adds a node beside the selected one. A Kernel node starts with the text of a preset, or with a first text. */
 export function addNode(type: string, wire?: Wire, preset?: Preset): void {
   const state = getState();
@@ -34,8 +47,15 @@ export function addNode(type: string, wire?: Wire, preset?: Preset): void {
   const node = `${graph.path}/${name}`;
   const add = { do: "add", graph: graph.path, type, name, position, preset: preset?.name ?? "" };
   edit(`add ${last}`, add, ...(wire ? [{ do: "insert", node, ...wire }] : []));
-  if (type === KERNEL) replaceText(node, preset?.text ?? FIRST_TEXT);
+  if (type === KERNEL) replaceText(node, preset?.text ?? firstText(wire));
   setState({ selection: [node], ...(type === KERNEL ? { shownCode: node } : {}) });
+}
+
+function firstText(wire?: Wire): string {
+  const [path, name] = split(wire?.source ?? "");
+  const node = allNodes(getState()).find((each) => each.path === path);
+  const source = node?.ports.find((port) => port.name === name);
+  return source?.type === "bundle" ? textOver(labelOf(source)) : FIRST_TEXT;
 }
 
 /** Adds a Kernel node with the text of a preset. */

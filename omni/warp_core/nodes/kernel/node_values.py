@@ -108,14 +108,16 @@ class NodeValues:
             if bundle not in self.attributes.bundles:
                 raise GraphError(f"outputs:{bundle} is a copy of the bundle inputs:{bundle}, which the node lacks")
             given = input_bundle(self.db, bundle)
-            output_bundle(self.db, bundle, map_prims(given, partial(self._with_outputs, f"outputs:{bundle}:", written)))
+            output_bundle(self.db, bundle, map_prims(given, partial(self._with_outputs, bundle, written)))
 
-    def _with_outputs(self, prefix: str, written: Container[str], prim: Bundle) -> Bundle:
-        """Return a prim with the values of outputs whose names begin with a prefix. Metadata of members stay."""
+    def _with_outputs(self, bundle: str, written: Container[str], prim: Bundle) -> Bundle:
+        """Return a prim with the values of the outputs that stand for its members. Metadata of members stay."""
+        members = {f"{bundle}_{python_name(member)}": member for member in prim.attributes}
         changed = {}
         for full in (attribute.get_name() for attribute in self.db.node.get_attributes()):
-            name, member = python_name(full.removeprefix("outputs:")), full.removeprefix(prefix)
-            if full.startswith(prefix) and name in written:
+            name, prefix = python_name(full.removeprefix("outputs:")), f"outputs:{bundle}:"
+            member = full.removeprefix(prefix) if full.startswith(prefix) else members.get(name, "")
+            if member and full.startswith("outputs:") and name in written:
                 before = prim.attributes.get(member)
                 about, kind = before.metadata if before else {}, self.attributes.outputs[name]
                 if before is not None and element_type(before.type) is element_type(kind):

@@ -6,8 +6,9 @@ and an editor can apply it: it keeps the values and connections of what stays, b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ...lang import types as kt
 from ..values.array_elements import element_type
@@ -84,6 +85,58 @@ def changes(
             if name not in names and not is_companion(name, names):
                 found.append(Change(REMOVED, f"{port}:{name}", kind.sdf))
     return found
+
+
+def changes_with_bundles(
+    parameters: Iterable[Parameter],
+    ports: tuple[Mapping[str, AttributeType], Mapping[str, AttributeType], Mapping[str, AttributeType]],
+    taken: Iterable[str],
+    given: Container[str],
+) -> list[Change]:
+    """Return the changes for a node that takes bundles. Attributes that are added have the names that USD has for them.
+
+    A parameter that stands for a member of a bundle has no attribute, unless the kernel writes to it: then an output
+    such as `outputs:mesh:points`, and the bundle as an output.
+
+    Args:
+        parameters: Those of the kernel, in its order.
+        ports: The attributes of the node that the user added, as in `changes`: inputs, outputs, states.
+        taken: Names of the bundles among its inputs.
+        given: Names of the bundles among its outputs.
+
+    >>> from omni.warp_core.lang import types
+    >>> points = Parameter("mesh_points", types.Array(types.F32, 1), is_written=True)
+    >>> [(c.attribute, c.after) for c in changes_with_bundles([points], ({}, {}, {}), ["mesh"], [])]
+    [('outputs:mesh:points', 'float[]'), ('outputs:mesh', 'bundle')]
+    """
+    wanted, bundles = list(parameters), list(taken)
+    own = {name for attributes in ports for name in attributes}
+    needed = [p for p in wanted if p.name in own or _is_output(p) or _bundle_of(p, bundles) is None]
+    found = [
+        replace(change, attribute=_spelled(change.attribute, bundles)) if change.kind == ADDED else change
+        for change in changes(needed, *ports)
+    ]
+    written = dict.fromkeys(_bundle_of(p, bundles) for p in wanted if _is_output(p))
+    return found + [Change(ADDED, f"outputs:{b}", "", "bundle") for b in written if b is not None and b not in given]
+
+
+def _is_output(parameter: Parameter) -> bool:
+    return parameter.is_written and isinstance(parameter.type, kt.Array)
+
+
+def _bundle_of(parameter: Parameter, names: list[str]) -> str | None:
+    """Return the bundle that a parameter stands for, or a member of."""
+    return parameter.name if parameter.name in names else bundle_with(parameter.name, names)
+
+
+def _spelled(attribute: str, names: list[str]) -> str:
+    """Return the attribute of a member as USD spells it: `outputs:mesh:primvars:st` for `outputs:mesh_primvars_st`."""
+    port, _, name = attribute.partition(":")
+    bundle = bundle_with(name, names)
+    if bundle is None:
+        return attribute
+    member = name.removeprefix(f"{bundle}_")
+    return f"{port}:{bundle}:" + re.sub(r"^primvars_", "primvars:", member)
 
 
 def is_companion(name: str, names: Iterable[str]) -> bool:

@@ -22,6 +22,11 @@ def graph_data(prop: Usd.Property) -> dict[str, Any]:
     return {**(nested if isinstance(nested, dict) else {}), **flat, "isExecution": data.get("isExecution")}
 
 
+def property_of(prim: Usd.Prim, name: str) -> Usd.Property:
+    """Return the property that holds an attribute of a node: for a bundle that is an output, `outputs_mesh`."""
+    return prim.GetProperty(name) or prim.GetProperty(name.replace("outputs:", "outputs_", 1))
+
+
 def relationship_type(prop: Usd.Relationship) -> AttributeType:
     """Return the type of an attribute that the scene holds as a relationship: a bundle, or targets."""
     is_bundle = graph_data(prop).get("relType") == "bundle"

@@ -25,7 +25,7 @@ from ..values.attribute_types import AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
 from ..values.literals import type_of_literal
 from . import kernel_attributes, kernel_presets
-from .custom_data import relationship_type
+from .custom_data import property_of, relationship_type
 from .misspelt_names import similar
 
 PORTS = ("inputs:", "outputs:", "state:")
@@ -321,7 +321,7 @@ class GraphBuilder:
         declared = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or "")).get(name)
         if declared is not None:
             return prim, name, declared.type
-        authored = prim.GetProperty(name) or prim.GetProperty(name.replace("outputs:", "outputs_", 1))
+        authored = property_of(prim, name)
         if isinstance(authored, Usd.Relationship) and authored:
             return prim, name, relationship_type(authored)
         kind = from_sdf(str(authored.GetTypeName())) if authored else None

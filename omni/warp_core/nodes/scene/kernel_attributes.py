@@ -5,14 +5,12 @@ Values and connections of an attribute stay where its type still takes them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pxr import Sdf, Usd
 
-from ...lang import types as kt
 from ...lang.errors import CompileError
 from ...usd.numpy_conversion import to_numpy, to_usd
 from ..graph.attribute import GraphError
@@ -20,7 +18,7 @@ from ..kernel.kernel_bindings import parameters_of
 from ..kernel.kernel_source import normalized
 from ..kernel.node_values import Attributes, python_name
 from ..kernel.program import Request, kernels_of, uses_to_run
-from ..kernel.signature import ADDED, REMOVED, RETYPED, Change, Parameter, bundle_with, changes
+from ..kernel.signature import ADDED, REMOVED, RETYPED, Change, Parameter, changes_with_bundles
 from ..ogn.ogn_spec import NodeSpec
 from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import ValueTypeError, coerce, converter
@@ -34,6 +32,7 @@ _COMPANIONS: dict[str, Callable[[Any], str]] = {
     "dims": lambda value: f"int[{len(value)}]",
 }
 _PORTS = ("inputs", "outputs", "state")
+_BUNDLE_OUTPUT = "outputs_"
 
 
 def parameters(text: str, kernels: tuple[str, ...], where: str) -> list[Parameter]:
@@ -72,51 +71,24 @@ def companions(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def fit(prim: Usd.Prim, spec: NodeSpec, wanted: list[Parameter]) -> list[Change]:
-    """Add, retype and remove the attributes that the user gave to a node, and return what was done.
-
-    A parameter that stands for a member of a bundle has no attribute, unless the kernel writes to it: then an output
-    such as `outputs:mesh:points`, and the bundle as an output.
-    """
-    found, taken = given(prim, spec), bundles(prim, spec)
-    ports: list[dict[str, AttributeType]] = [
-        {python_name(name): kind for (port, name), kind in found.items() if port == each} for each in _PORTS
-    ]
+    """Add, retype and remove the attributes that the user gave to a node, and return what was done."""
+    found = given(prim, spec)
+    ports = [{python_name(name): kind for (port, name), kind in found.items() if port == each} for each in _PORTS]
     full = {f"{port}:{python_name(name)}": f"{port}:{name}" for port, name in found}
-    own = {name for each in ports for name in each}
-    needed = [p for p in wanted if p.name in own or _is_output(p) or _bundle_of(p, taken) is None]
+    outputs = [n.removeprefix(_BUNDLE_OUTPUT) for n in prim.GetAuthoredPropertyNames() if n.startswith(_BUNDLE_OUTPUT)]
     done = []
-    for change in changes(needed, *ports):
-        name = full.get(change.attribute) or _spelled(change.attribute, taken)
-        if change.kind == ADDED:
+    for change in changes_with_bundles(wanted, (ports[0], ports[1], ports[2]), bundles(prim, spec), outputs):
+        name = full.get(change.attribute, change.attribute)
+        if change.kind == ADDED and change.after == "bundle":
+            add_bundle(prim, name)
+        elif change.kind == ADDED:
             prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(change.after), True)
         elif change.kind == REMOVED:
             prim.RemoveProperty(name)
         elif change.kind == RETYPED:
             _retype(prim, name, change.after)
         done.append(replace(change, attribute=name))
-    for parameter in filter(_is_output, wanted):
-        if (bundle := _bundle_of(parameter, taken)) is not None:
-            add_bundle(prim, f"outputs:{bundle}")
     return done
-
-
-def _is_output(parameter: Parameter) -> bool:
-    return parameter.is_written and isinstance(parameter.type, kt.Array)
-
-
-def _bundle_of(parameter: Parameter, names: list[str]) -> str | None:
-    """Return the bundle that a parameter stands for, or a member of."""
-    return parameter.name if parameter.name in names else bundle_with(parameter.name, names)
-
-
-def _spelled(attribute: str, names: list[str]) -> str:
-    """Return the attribute of a member as USD spells it: `outputs:mesh:primvars:st` for `outputs:mesh_primvars_st`."""
-    port, _, name = attribute.partition(":")
-    bundle = bundle_with(name, names)
-    if bundle is None:
-        return attribute
-    member = name.removeprefix(f"{bundle}_")
-    return f"{port}:{bundle}:" + re.sub(r"^primvars_", "primvars:", member)
 
 
 def bundles(prim: Usd.Prim, spec: NodeSpec) -> list[str]:

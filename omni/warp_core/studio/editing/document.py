@@ -21,7 +21,8 @@ from pxr import Sdf, Tf, Usd
 from ...files import require_replaceable
 from ...nodes.stock import node_registry
 from ...usd.stage import StageError, layer_file, open_stage, quiet, reason
-from .edits import EditError, Editor, changed_by, is_quiet, run
+from .editor import EditError, Editor
+from .edits import changed_by, is_quiet, run
 from .sample_scenes import free_name, new_layer
 
 MOST_STEPS = 1000

@@ -7,7 +7,6 @@ root layer defines change in place; what other layers define gets an `over`, or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -15,42 +14,13 @@ from pxr import Sdf, Usd
 from ...nodes.graph import switches
 from ...nodes.graph.evaluate import EVALUATORS
 from ...nodes.scene import kernel_presets
+from ...nodes.scene.custom_data import property_of
 from ...nodes.scene.graph_builder import GraphBuilder
-from ...nodes.scene.graph_loader import output_path
-from ...nodes.stock.node_registry import Registry
+from . import connections
+from .editor import EditError, Editor, graph_of
 
 POSITION = "ui:nodegraph:node:pos"
 MOST_TEXT = 1 << 20  # characters of a kernel's text, as in a file of code
-
-
-class EditError(Exception):
-    """An edit that cannot be done; the text says why."""
-
-
-@dataclass
-class Editor:
-    """The stage to edit, with its root layer as the target, and the node types."""
-
-    stage: Usd.Stage
-    registry: Registry
-
-    def prim(self, path: str) -> Usd.Prim:
-        """Return the prim of a node or graph. Raises EditError."""
-        found = self.stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
-        if not found or found.GetTypeName() not in ("OmniGraphNode", "OmniGraph"):
-            raise EditError(f"there is no node {path}")
-        return found
-
-    def builder(self, node: str) -> GraphBuilder:
-        """Return a builder for the graph of a node."""
-        return GraphBuilder.over(self.stage, node.rpartition("/")[0], self.registry)
-
-
-def graph_of(stage: Usd.Stage, path: str) -> str:
-    """Return the path of the outermost graph at or above a path, the topmost prim outside of graphs."""
-    prims = Sdf.Path(path).GetPrimPath().GetPrefixes()
-    found = (p for p in prims if (prim := stage.GetPrimAtPath(p)) and prim.GetTypeName() == "OmniGraph")
-    return str(next(found, prims[0]))
 
 
 def _set(editor: Editor, path: str, value: Any) -> None:
@@ -66,56 +36,6 @@ def _code(editor: Editor, node: str, text: str) -> None:
 def _attribute(editor: Editor, node: str, name: str, type: str, value: Any = None) -> None:
     if not editor.prim(node).GetProperty(name):
         editor.builder(node).attribute(node, name, type, value)
-
-
-def _connect(editor: Editor, source: str, target: str) -> None:
-    for path in (source, target):
-        editor.prim(path.partition(".")[0])
-    if source.partition(".")[0] == target.partition(".")[0]:
-        raise EditError("a node cannot take its own output")
-    if graph_of(editor.stage, source) != graph_of(editor.stage, target):
-        raise EditError("a connection between two graphs would never carry a value; use a variable or the stage")
-    editor.builder(target.partition(".")[0]).connect(source, target)
-
-
-def _insert(editor: Editor, node: str, source: str = "", target: str = "") -> None:
-    """Put a node between the ends of a connection, or at the end of one: its first ports that fit are connected."""
-    if source and target:
-        _disconnect(editor, target, source)
-    for other, side in ((source, "inputs:"), (target, "outputs:")):
-        if other and not any(
-            _joins(editor, node, other, name, side == "inputs:") for name in _port_names(editor, node, side)
-        ):
-            raise EditError(f"{node.rpartition('/')[2]} has no {side[:-2]} that fits {other}")
-
-
-def _port_names(editor: Editor, node: str, side: str) -> list[str]:
-    prim = editor.prim(node)
-    node_type = editor.registry.find(str(prim.GetAttribute("node:type").Get() or ""))
-    declared = node_type.spec.attributes if node_type is not None else {}
-    gives = {name for name, spec in declared.items() if spec.metadata.get("outputOnly") == "1"}
-    added = [name for name in prim.GetAuthoredPropertyNames() if name not in declared]
-    names = [name for name in [*added, *declared] if name.startswith(side) and name not in gives]
-    return names + sorted(gives) if side == "outputs:" else names
-
-
-def _joins(editor: Editor, node: str, other: str, name: str, is_input: bool) -> bool:
-    """True if a port of a node could be connected to a port of another one, and is now."""
-    try:
-        _connect(editor, *((other, f"{node}.{name}") if is_input else (f"{node}.{name}", other)))
-    except (EditError, ValueError):
-        return False
-    return True
-
-
-def _disconnect(editor: Editor, target: str, source: str = "") -> None:
-    node, _, name = target.partition(".")
-    found = editor.prim(node).GetProperty(name)
-    if isinstance(found, Usd.Relationship):
-        kept = [p for p in found.GetTargets() if source and output_path(str(p)) != source and str(p) != source]
-        found.SetTargets(kept)
-    elif found:
-        found.SetConnections([p for p in found.GetConnections() if source and str(p) != source])
 
 
 def _add(
@@ -144,7 +64,7 @@ def _add_graph(editor: Editor, path: str, evaluator: str = "push") -> None:
 def _delete(editor: Editor, nodes: list[str]) -> None:
     gone = {node for node in nodes if editor.prim(node)}
     for node in gone:
-        _disconnect_all(editor, node)
+        connections.cut(editor, node, node)
     layer = editor.stage.GetRootLayer()
     for node in gone:
         spec = layer.GetPrimAtPath(node)
@@ -154,18 +74,20 @@ def _delete(editor: Editor, nodes: list[str]) -> None:
             editor.stage.GetPrimAtPath(node).SetActive(False)
 
 
-def _disconnect_all(editor: Editor, node: str) -> None:
-    """Cut the connections of other nodes to one that goes."""
-    graph = editor.stage.GetPrimAtPath(graph_of(editor.stage, node))
-    for prim in Usd.PrimRange(graph):
-        if str(prim.GetPath()) == node:
-            continue
-        for prop in prim.GetAuthoredProperties():
-            is_rel = isinstance(prop, Usd.Relationship)
-            paths = prop.GetTargets() if is_rel else prop.GetConnections()
-            kept = [p for p in paths if not p.HasPrefix(node)]
-            if len(kept) < len(paths):
-                (prop.SetTargets if is_rel else prop.SetConnections)(kept)
+def _remove(editor: Editor, paths: list[str]) -> None:
+    """Remove attributes that nodes have beside those of their types, and the connections of other nodes to them."""
+    for path in paths:
+        node, _, name = path.partition(".")
+        prim = editor.prim(node)
+        if name in editor.declared(prim):
+            raise EditError(f"{path} belongs to the type of the node")
+        if not (found := property_of(prim, name)):
+            raise EditError(f"{node} has no attribute {name}")
+        held = found.GetName()
+        prim.RemoveProperty(held)
+        if prim.GetProperty(held):
+            raise EditError(f"{path} cannot be removed: another layer defines it")
+        connections.cut(editor, node, f"{node}.{held}")
 
 
 def _duplicate(editor: Editor, graph: str, names: dict[str, str]) -> None:
@@ -253,12 +175,13 @@ OPERATIONS: dict[str, Callable[..., None]] = {
     "set": _set,
     "code": _code,
     "attribute": _attribute,
-    "connect": _connect,
-    "insert": _insert,
-    "disconnect": _disconnect,
+    "connect": connections.connect,
+    "insert": connections.insert,
+    "disconnect": connections.disconnect,
     "add": _add,
     "addGraph": _add_graph,
     "delete": _delete,
+    "remove": _remove,
     "duplicate": _duplicate,
     "rename": _rename,
     "move": _move,
@@ -270,10 +193,18 @@ _QUIET = {"set", "code", "move"}
 _PROGRAMS = {f"inputs:{name}" for name in ("script", "scriptPath", "usePath", "codeFile", "codeProvider")}
 # Edits that change nothing but the nodes that they name in these fields.
 _LOCAL = {
-    "set": ("path",), "code": ("node",), "attribute": ("node",), "connect": ("target",), "disconnect": ("target",),
-    "insert": ("node", "target"), "move": ("positions",), "enable": ("node",),
+    "set": ("path",), "code": ("node",), "attribute": ("node",), "connect": ("target", "source"),
+    "disconnect": ("target",), "insert": ("node", "target"), "move": ("positions",), "enable": ("node",),
 }  # fmt: skip
-_PLACES = ("node", "graph", "path", "target", "nodes", "positions")  # fields that say which graph an edit changes
+_PLACES = (
+    "node",
+    "graph",
+    "path",
+    "target",
+    "nodes",
+    "paths",
+    "positions",
+)  # fields that say which graph an edit changes
 
 
 def changed_by(stage: Usd.Stage, edit: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pxr import Sdf, UsdUtils
 
-from .edits import EditError
+from .editor import EditError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 # Inside the package once installed, at the top of a checkout.

@@ -13,10 +13,11 @@ from ...nodes.graph import switches
 from ...nodes.graph.node_graph import NodeType
 from ...nodes.ogn.ogn_spec import AttributeSpec
 from ...nodes.scene import kernel_presets
+from ...nodes.scene.custom_data import property_of, relationship_type
 from ...nodes.scene.graph_loader import output_path
 from ...nodes.stock.node_registry import KERNEL, Registry
 from ...nodes.stock.type_listing import all_specs, first_sentence
-from ...nodes.values.attribute_types import EXECUTION, AttributeType, from_sdf, parse
+from ...nodes.values.attribute_types import EXECUTION, AttributeType, from_sdf
 from ...usd.numpy_conversion import to_numpy
 from ...usd.stage import READ_ERRORS, layer_file
 from ..records import plain
@@ -113,14 +114,23 @@ def _code(prim: Usd.Prim, node_type: NodeType | None) -> str | None:
 
 
 def _ports(prim: Usd.Prim, node_type: NodeType | None) -> Iterator[dict[str, Any]]:
-    authored = {name: None for name in prim.GetAuthoredPropertyNames() if name.startswith(_PORTS)}
+    names = (name.replace("outputs_", "outputs:", 1) for name in prim.GetAuthoredPropertyNames())
+    authored = {name: None for name in names if name.startswith(_PORTS)}
     declared = node_type.spec.attributes if node_type is not None else {}
     plain_ports = _plain_ports(node_type) if node_type is not None else {}
     for name, port in plain_ports.items():
         yield _port(prim, port, declared[name].type) if name in authored else port
     for name in authored:
         if name not in plain_ports and (kind := _authored_type(prim, name)) is not None:
-            yield _port(prim, _plain_port(name, kind, None), kind)
+            yield _port(prim, _plain_port(name, kind, None), kind) | _about(name, kind)
+
+
+def _about(name: str, kind: AttributeType) -> dict[str, str]:
+    """Return what the page tells about a port that the user added."""
+    if not kind.is_bundle:
+        return {}
+    bundle = name.partition(":")[2]
+    return {"about": f"its members are parameters of the kernel, such as {bundle}_points and {bundle}_normals"}
 
 
 @lru_cache(maxsize=4096)
@@ -131,9 +141,9 @@ def _plain_ports(node_type: NodeType) -> dict[str, dict[str, Any]]:
 
 
 def _authored_type(prim: Usd.Prim, name: str) -> AttributeType | None:
-    prop = prim.GetProperty(name)
+    prop = property_of(prim, name)
     if isinstance(prop, Usd.Relationship):
-        return parse("target")
+        return relationship_type(prop)
     if prop.GetCustomDataByKey("isExecution"):
         return EXECUTION
     return from_sdf(str(prop.GetTypeName()))
@@ -171,7 +181,7 @@ def _port(prim: Usd.Prim, plain_port: dict[str, Any], kind: AttributeType) -> di
 
 
 def _sources(prim: Usd.Prim, name: str) -> list[str]:
-    prop = prim.GetProperty(name)
+    prop = property_of(prim, name)
     if isinstance(prop, Usd.Relationship):
         return [found for path in prop.GetTargets() if (found := output_path(str(path)))]
     return [str(path) for path in prop.GetConnections()] if prop else []
