@@ -1,4 +1,4 @@
-"""What edits work on: the stage with its root layer as the target, and the node types."""
+"""The stage that edits work on, with its root layer as the target, and the node types."""
 
 from __future__ import annotations
 
