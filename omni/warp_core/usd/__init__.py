@@ -1,8 +1,8 @@
 """`wp.usd`: geometry of USD stages as arrays, and the stages and pictures of the commands.
 
 Reading: mesh_reader.py, points_reader.py, curves.py, volume_fields.py; over prim_access.py, primvars.py, polygons.py.
-Writing: geometry_writer.py, scene_writer.py, volume_writer.py, saved_stage.py; over authoring.py. Playing graphs:
-graph_play.py; its results: output_layer.py. `pictures` draws.
+Writing: geometry_writer.py, scene_writer.py, volume_writer.py, saved_stage.py; over authoring.py.
+Both: mesh_subsets.py. Playing graphs: graph_play.py; its results: output_layer.py. `pictures` draws.
 
 Public names are loaded when they are first used, as they need usd-core.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .graph_play import play as play
     from .mesh_reader import MeshData as MeshData
     from .mesh_reader import read_mesh as read_mesh
+    from .mesh_subsets import MeshSubset as MeshSubset
     from .output_layer import OutputError as OutputError
     from .pictures.draw_stage import preview as preview
     from .points_reader import InstancerData as InstancerData
@@ -43,6 +44,7 @@ _HOMES = {
     "geometry_writer": "write_curves write_mesh write_points",
     "graph_play": "play",
     "mesh_reader": "MeshData read_mesh",
+    "mesh_subsets": "MeshSubset",
     "output_layer": "OutputError",
     "pictures.draw_stage": "preview",
     "points_reader": "InstancerData PointsData read_instancer read_points",

@@ -9,6 +9,7 @@ import numpy as np
 from pxr import Usd, UsdGeom
 
 from .authoring import authored, host_values, set_held, set_primvars, set_value, write_time
+from .mesh_subsets import checked_subsets, write_subsets
 from .prim_access import bounds
 
 
@@ -25,6 +26,7 @@ def write_mesh(
     colors: Any = None,
     velocities: Any = None,
     primvars: Mapping[str, Any] | None = None,
+    subsets: Mapping[str, Any] | None = None,
 ) -> Usd.Prim:
     """Write a mesh, or one time sample of it.
 
@@ -44,6 +46,8 @@ def write_mesh(
         colors: Colors, linear RGB, written as the primvar `displayColor`.
         velocities: Velocities of the points in units per second.
         primvars: Further primvars by name.
+        subsets: Parts of the mesh by name, as GeomSubset prims: numbers of faces for materials, or
+            `wp.usd.MeshSubset`.
 
     Returns:
         The prim.
@@ -62,6 +66,7 @@ def write_mesh(
     corners = host_values(indices, "indices", np.int32).reshape(-1)
     faces = face_counts(counts, corners)
     require_points(corners, len(positions))
+    parts = checked_subsets(subsets, len(faces), len(positions))
     with authored(stage, path, UsdGeom.Mesh) as mesh:
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
         mesh.CreateOrientationAttr(UsdGeom.Tokens.rightHanded)
@@ -78,6 +83,7 @@ def write_mesh(
         }
         named = {"normals": normals, "st": uvs, "displayColor": colors}
         set_primvars(mesh, {**named, **(primvars or {})}, sizes, at)
+        write_subsets(mesh, parts, at)
     return mesh.GetPrim()
 
 

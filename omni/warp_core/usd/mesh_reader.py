@@ -14,6 +14,7 @@ from pxr import Usd, UsdGeom
 import omni.warp_core as wp
 
 from .element_types import to_array
+from .mesh_subsets import MeshSubset, read_subsets
 from .polygons import Triangulation, triangulate
 from .prim_access import (
     bounds,
@@ -45,6 +46,7 @@ class MeshData:
         uvs: The texture coordinates: the primvar `st` or one of its other usual names, None without one.
         primvars: All primvars by name, `wp.usd.Primvar`. With interpolation "uniform" they have a value for each
             triangle, with "faceVarying" for each of the 3 m corners, with "vertex" and "varying" for each point.
+        subsets: The parts that GeomSubset prims below the mesh name, `wp.usd.MeshSubset` by name: triangles or points.
         velocities: Velocities of the points in units per second, `wp.array` of `wp.vec3`, None without them.
         transform: Matrix that takes these points to world space, `wp.mat44` for column vectors as in
             `wp.transform_point(transform, point)`.
@@ -58,6 +60,7 @@ class MeshData:
     normals: Primvar | None
     uvs: Primvar | None
     primvars: dict[str, Primvar]
+    subsets: dict[str, MeshSubset]
     velocities: wp.array | None
     transform: Any
     extent: tuple[Any, Any]
@@ -81,8 +84,8 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
         The mesh as a `MeshData`.
 
     Raises:
-        StageError: The prim is no mesh, its topology or a primvar is invalid, or USD cannot read it. The message has
-            the prim, the attribute and the value.
+        StageError: The prim is no mesh, its topology, a primvar or a subset is invalid, or USD cannot read it. The
+            message has the prim, the attribute and the value.
 
     >>> from pxr import Usd, UsdGeom
     >>> stage = Usd.Stage.CreateInMemory()
@@ -114,6 +117,7 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
         normals=normals,
         uvs=uvs_of(primvars),
         primvars=primvars,
+        subsets=read_subsets(mesh, at, len(points), len(counts), found.faces, device),
         velocities=read_velocities(mesh, at, len(points), applied, device),
         transform=to_transform(np.identity(4) if world else matrix),
         extent=to_extent(*bounds(placed)),

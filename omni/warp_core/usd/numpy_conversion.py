@@ -27,6 +27,8 @@ def to_numpy(value: Any) -> Any:
         return value
     if isinstance(value, _TEXT_ARRAYS):
         return tuple(value)
+    if isinstance(value, Sdf.AssetPathArray):
+        return tuple(file.path for file in value)
     if isinstance(value, Vt.TimeCodeArray):
         return np.array([t.GetValue() for t in value], np.float64)
     if isinstance(value, Sdf.TimeCode):
@@ -49,6 +51,8 @@ def to_usd(value: Any, type_name: str) -> Any:
     cls = kind.type.pythonClass
     if type_name == "timecode[]":
         return Vt.TimeCodeArray([Sdf.TimeCode(t) for t in value])
+    if type_name == "asset[]":
+        return Sdf.AssetPathArray([Sdf.AssetPath(path) for path in value])
     if kind.isArray:
         numeric = isinstance(value, np.ndarray)
         return _array_of(cls, np.ascontiguousarray(value)) if numeric and len(value) else cls(list(value))
