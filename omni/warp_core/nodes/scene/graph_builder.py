@@ -21,7 +21,7 @@ from ..graph.node_graph import NodeType
 from ..kernel.signature import Change
 from ..ogn.ogn_spec import AttributeSpec, NodeSpec
 from ..stock import node_registry
-from ..values.attribute_types import AttributeType, from_sdf, parse
+from ..values.attribute_types import HELD_AS_TOKENS, AttributeType, from_sdf, parse
 from ..values.attribute_values import ValueTypeError, coerce, converter
 from ..values.literals import type_of_literal
 from . import kernel_attributes, kernel_presets
@@ -29,7 +29,6 @@ from .custom_data import property_of, relationship_type
 from .misspelt_names import similar
 
 PORTS = ("inputs:", "outputs:", "state:")
-ASSET = "asset"  # a token for OmniGraph
 
 
 class GraphBuilder:
@@ -143,7 +142,7 @@ class GraphBuilder:
         elif declared.sdf == "rel":
             prim.CreateRelationship(name, True)
         else:
-            _create(prim, name, declared, kind if kind == ASSET else "")
+            _create(prim, name, declared, kind if kind in HELD_AS_TOKENS else "")
         path = f"{node}.{name}"
         if value is not None:
             _assign(prim, name, declared, value)
@@ -349,10 +348,10 @@ def _author(prim: Usd.Prim, name: str, kind: str, value: Any, custom: bool) -> N
 
 
 def _create(prim: Usd.Prim, name: str, kind: AttributeType, sdf: str = "") -> Usd.Attribute:
-    """Return an attribute; the call makes a missing one. A token may be an asset: USD then keeps its path."""
-    present = prim.GetAttribute(name)
-    is_asset = present and str(present.GetTypeName()) == ASSET and kind.is_text
-    attribute = prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(ASSET if is_asset else sdf or kind.sdf), True)
+    """Return an attribute; the call makes a missing one. Where it is of a type that is held as tokens, it stays so."""
+    present = str(prim.GetAttribute(name).GetTypeName()) if prim.HasAttribute(name) else ""
+    is_held = kind.is_text and kind.is_array == present.endswith("[]") and present in HELD_AS_TOKENS
+    attribute = prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(present if is_held else sdf or kind.sdf), True)
     if kind.is_execution:
         attribute.SetCustomDataByKey("isExecution", True)
     return attribute

@@ -273,7 +273,9 @@ def _all_types() -> list[AttributeType]:
 _BY_SDF: dict[str, AttributeType] = {}
 for _type in _all_types():
     _BY_SDF.setdefault(_type.sdf, _type)  # the first row wins: `uint64` is uint64, not objectId
-_BY_SDF["asset"] = AttributeType("token")
+# What OmniGraph holds as tokens, as it has no types for files and arrays of strings; USD keeps its own type.
+HELD_AS_TOKENS = {name: AttributeType("token", 1, name.endswith("[]")) for name in ("asset", "asset[]", "string[]")}
+_BY_SDF |= HELD_AS_TOKENS
 
 
 def from_sdf(name: str) -> AttributeType | None:
