@@ -467,3 +467,42 @@ def test_hints_of_bounds_above_what_is_written_end(stage):
     cache = UsdGeom.BBoxCache(1, [UsdGeom.Tokens.default_], useExtentsHint=True)
     assert list(cache.ComputeWorldBound(world).GetRange().GetMax()) == [9, 9, 9]
     assert stage.GetAttributeAtPath("/World/Other.extentsHint").Get(1) is not None
+
+
+def bounded(stage, path):
+    """What a viewer takes for the bounds of a prim in its own space: its authored bounds, or the computed ones."""
+    box = UsdGeom.BBoxCache(1.0, [UsdGeom.Tokens.default_], useExtentsHint=True)
+    reach = box.ComputeUntransformedBound(stage.GetPrimAtPath(path)).ComputeAlignedRange()
+    return [*reach.GetMin()], [*reach.GetMax()]
+
+
+def old_instancer(stage):
+    """A point instancer with bounds of before, and a prototype below it."""
+    wp.usd.write_mesh(stage, "/World/Many/Tetra", TETRA, SIDES)
+    places = [(0, 0, 0), (1, 0, 0)]
+    wp.usd.write_instancer(stage, "/World/Many", ["/World/Many/Tetra"], [0, 0], places)
+    UsdGeom.PointInstancer(stage.GetPrimAtPath("/World/Many")).CreateExtentAttr([(0, 0, 0), (2, 1, 1)])
+    return stage.GetAttributeAtPath("/World/Many.extent")
+
+
+def test_old_bounds_of_an_instancer_end_where_its_places_are_written(stage):
+    extent = old_instancer(stage)
+    wp.usd.write_instancer(stage, "/World/Many", ["/World/Many/Tetra"], [0, 0], [(0, 0, 0), (9, 0, 0)], time=1)
+    assert not extent.HasAuthoredValue()
+    assert bounded(stage, "/World/Many") == ([0, 0, 0], [10, 1, 1])
+
+
+def test_old_bounds_of_an_instancer_end_where_a_prototype_is_written(stage):
+    extent = old_instancer(stage)
+    wp.usd.write_mesh(stage, "/World/Many/Tetra", 5.0 * np.array(TETRA), SIDES, time=1)
+    assert not extent.HasAuthoredValue()
+    assert bounded(stage, "/World/Many") == ([0, 0, 0], [6, 5, 5])
+
+
+def test_bounds_that_a_caller_writes_frame_by_frame_stay(stage):
+    extent = old_instancer(stage)
+    for frame in (1, 2):
+        places = [(0, 0, 0), (frame, 0, 0)]
+        wp.usd.write_instancer(stage, "/World/Many", ["/World/Many/Tetra"], [0, 0], places, time=frame)
+        extent.Set([(0, 0, 0), (frame + 1, 1, 1)], frame)
+    assert extent.GetTimeSamples() == [1, 2]

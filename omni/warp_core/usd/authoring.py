@@ -30,7 +30,7 @@ _FLOAT32 = (*_ROLES, "displayOpacity")
 def authored(stage: Usd.Stage, path: str, schema: Any) -> Iterator[Any]:
     """Give the prim at a path as an object of `schema`, made where the stage has none.
 
-    Bounds that models above it have as a hint end, so that viewers compute them.
+    Bounds that models above it have as a hint end, so that viewers compute them, and so do those of point instancers.
 
     Raises:
         StageError: The path or the prim there does not fit, or USD refuses what the block writes.
@@ -47,16 +47,26 @@ def authored(stage: Usd.Stage, path: str, schema: Any) -> Iterator[Any]:
         raise StageError(f"{path} is {present.GetTypeName()} already, and {schema.__name__} was to be written there")
     try:
         yield schema(present) if present and present.IsA(schema) else schema.Define(stage, place)
-        _end_hints(stage, place)
+        _end_bounds(stage, place)
     except Tf.ErrorException as error:
         raise StageError(f"{path} cannot be written: {reason(error)}") from None
 
 
-def _end_hints(stage: Usd.Stage, path: Sdf.Path) -> None:
+def _end_bounds(stage: Usd.Stage, path: Sdf.Path) -> None:
+    """End the bounds of the models and point instancers that a prim is in. Those of meshes and points are written."""
     for place in path.GetPrefixes():
-        hint = stage.GetPrimAtPath(place).GetAttribute(UsdGeom.Tokens.extentsHint)
+        prim = stage.GetPrimAtPath(place)
+        hint, extent = (prim.GetAttribute(name) for name in (UsdGeom.Tokens.extentsHint, UsdGeom.Tokens.extent))
         if hint and hint.HasAuthoredValue():
             hint.Block()
+        if prim.IsA(UsdGeom.PointInstancer) and extent.HasAuthoredValue() and not _has_own_samples(stage, extent):
+            extent.Block()
+
+
+def _has_own_samples(stage: Usd.Stage, attribute: Usd.Attribute) -> bool:
+    """True if the layer that is written to has samples of an attribute: the caller writes it frame by frame."""
+    target = stage.GetEditTarget()
+    return target.GetLayer().GetNumTimeSamplesForPath(target.MapToSpecPath(attribute.GetPath())) > 0
 
 
 def write_time(time: Any) -> Usd.TimeCode:
