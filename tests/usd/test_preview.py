@@ -298,7 +298,7 @@ def test_pictures_are_the_same_each_time(stage_file, tmp_path):
 
 
 def test_wrong_requests(stage_file, tmp_path):
-    with pytest.raises(RequestError, match=r"the name of a picture must end in one of \.png, "):
+    with pytest.raises(RequestError, match=r"picture must end in one of \.png, .*; --frames A:B draws an"):
         preview(Request(stage_file, str(tmp_path / "o.gif")))
     with pytest.raises(RequestError, match=r"the name of an animation must end in one of \.gif, "):
         preview(Request(stage_file, str(tmp_path / "o.png"), frames=(0, 1)))

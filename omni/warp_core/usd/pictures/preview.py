@@ -91,7 +91,8 @@ def _preview(
     known = MOVIES if request.frames else STILLS
     if extension not in known:
         kind = "an animation" if request.frames else "a picture"
-        raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
+        hint = "; --frames A:B draws an animation" if extension in MOVIES and not request.frames else ""
+        raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}{hint}")
     _require_few(request)
     with reading():
         stage = _stage(request.stage, warn)
