@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from pxr import Usd
 
 import omni.warp_core as wp
-from tests.studio_scenes import LIFT, write_scene
+from tests.studio_scenes import LIFT, write_large, write_scene
 
 TICK = 1 / 24
 
@@ -457,3 +457,15 @@ def Xform "World"
     }
 }
 """
+
+
+def test_points_that_a_kernel_makes_are_seen_at_once(start, open_tab, tmp_path):
+    """The scene has no points, so the view follows from the first frame of the kernel."""
+    tab = open_tab(start(write_large(tmp_path / "scene.usda", 20, 1)))
+    expect(tab.page.get_by_text("There is nothing to draw until the kernels run.")).to_be_visible()
+    tab.run()
+    inside = """omniStudio.shapes.size && [0, 1].every((x) => [0, 1].every((z) => {
+      const place = omniStudio.camera.position.clone().set(0.95 * x, 0.5, 0.95 * z).project(omniStudio.camera);
+      return Math.abs(place.x) < 1 && Math.abs(place.y) < 1;
+    }))"""
+    tab.until(inside)

@@ -106,7 +106,7 @@ export class SceneView {
       group.matrix.fromArray(matrix);
       group.matrixWorldNeedsUpdate = true;
     }
-    if (!this.isFramed && this.shapes.size) this.begin(header);
+    if (!this.isFramed && !this.box().isEmpty()) this.begin(header); // prims without points have no place
     this.isDirty = true;
     if (this.frame !== header.frame) this.movedAt = performance.now();
     this.frame = header.frame;
@@ -126,6 +126,11 @@ export class SceneView {
     this.setRange(sphere.radius + distance);
     this.controls.update();
     this.isDirty = true;
+  }
+
+  /** True until something was drawn, and when there are no prims. */
+  isEmpty(): boolean {
+    return !this.isFramed || this.shapes.size === 0;
   }
 
   /** The corners of everything there is, in the world. */

@@ -48,7 +48,7 @@ export function Viewport({ theme }: { theme: Theme }) {
       const place = pick && placeOf(own, pick);
       setPlace(place);
       if (pick && !place) setState({ pick: null });
-      setIsEmpty(own.shapes.size === 0);
+      setIsEmpty(own.isEmpty());
     });
     const sizes = new ResizeObserver(([entry]) =>
       own.resize(entry.contentRect.width, entry.contentRect.height),
