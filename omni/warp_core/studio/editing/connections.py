@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 from pxr import Usd
 
 from ...nodes.scene.custom_data import property_of, relationship_type
@@ -73,7 +75,7 @@ def _bundle_names(editor: Editor, kernel: Usd.Prim, side: str, other: str) -> li
         inputs = kernel.GetAuthoredPropertiesInNamespace("inputs")
         return [f"outputs:{each.GetBaseName()}" for each in inputs if _is_bundle(editor, str(each.GetPath()))]
     base = other.rpartition(":")[2]
-    names = (base + number for number in ("", *map(str, range(2, 100))))
+    names = (base + number for number in chain([""], map(str, count(2))))
     return [f"inputs:{next(name for name in names if not kernel.GetProperty(f'inputs:{name}'))}"]
 
 
