@@ -75,3 +75,17 @@ def test_a_node_that_cannot_be_made_leaves_nothing_behind(graph):
     with pytest.raises(ValueError, match="token needs a text"):
         graph.node("read", "omni.graph.nodes.ReadPrimAttribute", name=3)
     assert not graph.stage.GetPrimAtPath("/G").GetChildren()
+
+
+def test_an_output_with_the_name_of_the_parameter_is_a_member_too(graph):
+    """As the studio adds it to a text before a bundle is connected."""
+    lift = graph.kernel("lift", LIFT, attributes=BUNDLE | {"outputs:mesh_points": "float3[]"}, height=2.0)
+    read = graph.node("read", "omni.warp_core.ReadMesh", prim="/Mesh", usdTimecode=0.0)
+    write = graph.node("write", "omni.graph.nodes.WritePrimsV2", prims="/Lifted")
+    graph.connect(f"{read}.outputs:bundle", f"{lift}.inputs:mesh")
+    graph.connect(f"{lift}.outputs:mesh", f"{write}.inputs:primsBundle")
+    assert OUTPUTS[0] not in names(graph, lift)
+    with wp.usd.play(graph.stage, frames=(0, 0), fps=24, trust=True) as player:
+        player.step()
+        assert not player.errors
+        assert player.get("/Lifted.points")[:, 2].tolist() == [2, 4, 6, 8]
