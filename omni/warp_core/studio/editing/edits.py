@@ -196,15 +196,8 @@ _LOCAL = {
     "set": ("path",), "code": ("node",), "attribute": ("node",), "connect": ("target", "source"),
     "disconnect": ("target",), "insert": ("node", "target"), "move": ("positions",), "enable": ("node",),
 }  # fmt: skip
-_PLACES = (
-    "node",
-    "graph",
-    "path",
-    "target",
-    "nodes",
-    "paths",
-    "positions",
-)  # fields that say which graph an edit changes
+# Fields that say which graph an edit changes.
+_PLACES = ("node", "graph", "path", "target", "nodes", "paths", "positions")
 
 
 def changed_by(stage: Usd.Stage, edit: dict[str, Any]) -> list[str]:
