@@ -345,6 +345,16 @@ def test_adjoints_leave_given_gradients_of_results():
     assert y.grad.list() == [0.0, 0.0] and x.grad.list() == [6.0, 120.0]
 
 
+@pytest.mark.parametrize("step", [2, -1, -2])
+def test_adjoints_leave_given_gradients_with_gaps(step):
+    x, gx, y, gy = (wp.array(v, dtype=float) for v in np.float32([[1, 2, 3, 4], [0] * 4, [0] * 4, [1, 10, 100, 1000]]))
+    args = {"inputs": [x[::step]], "outputs": [y[::step]], "adj_inputs": [gx[::step]], "adj_outputs": [gy[::step]]}
+    wp.launch(square, len(x.list()[::step]), **args, adjoint=True)
+    expected = [0.0] * 4
+    expected[::step] = [2.0 * a * g for a, g in zip(x.list()[::step], gy.list()[::step])]
+    assert gx.list() == expected and gy.list() == [1.0, 10.0, 100.0, 1000.0]
+
+
 def test_adjoints_change_given_gradients_that_they_add_to():
     """What one thread overwrites and another one reads, directly or through another array."""
     x, g = wp.array([1.0, 2.0, 3.0], dtype=float), wp.array([1.0, 10.0, 100.0], dtype=float)

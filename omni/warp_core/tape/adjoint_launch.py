@@ -9,7 +9,6 @@ from typing import Any
 from .. import _native
 from ..arrays import dlpack, layouts
 from ..arrays.array import array
-from ..arrays.factories import clone
 from ..autodiff.vjp.read_time import AFTER
 from ..devices.device import Device
 from ..dispatch import call_site, capture
@@ -125,9 +124,18 @@ def _keep_cotangents(kernel: Kernel, held: Sequence[Any], given: Sequence[array]
         if not access.writes or access.reads:
             continue
         for a in at_path(held[param], path):
-            sharing = sum(layouts.may_share_memory(a.grad, g) for g in gradients) if a.grad is not None else 0
-            if sharing == 1 and any(a is x for x in given):
-                a._attach(clone(a.grad, requires_grad=False), None)
+            own = a.grad
+            if own is None or not any(a is x for x in given):
+                continue
+            if sum(layouts.may_share_memory(own, g) for g in gradients) == 1:  # this one alone
+                a._attach(_copy_of(own), None)
+
+
+def _copy_of(g: array) -> array:
+    """A copy with the same strides, as the gradient of an array has."""
+    made = array(dtype=g.dtype, shape=g.shape, strides=g.strides, device=g.device)
+    made.assign(g)
+    return made
 
 
 def _shown(value: Any, device: Device) -> Any:
