@@ -320,3 +320,46 @@ def test_no_slices_in_kernels():
 
     with pytest.raises(wp.CompileError, match="an indexed array cannot be sliced in a kernel"):
         wp.launch(k, dim=1, inputs=[grid(4)[ints(0)]])
+
+
+@wp.struct
+class Seen:
+    """An indexed array as a field of a struct."""
+
+    values: wp.indexedarray(dtype=float)
+    scale: float
+
+
+@wp.kernel
+def take(s: Seen, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = s.values[i] * s.scale
+    s.values[i] = 0.0
+
+
+@pytest.mark.parametrize("mode", ["release", "debug"])
+def test_structs_refer_to_indexed_arrays(mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    a = wp.array([1.0, 2.0, 3.0], dtype=float)
+    odd = wp.indexedarray(a, [wp.array([2, 0], dtype=int)])
+    s = Seen()
+    assert s.values is None
+    empty = s.numpy_value()
+    s.values, s.scale = odd, 10.0
+    other = Seen()
+    other.assign(s)
+    assert s.values is odd and other.values is odd and other == s and s.to("cpu").values is odd
+    assert s.numpy_value()[0][0][0] == a.ptr and empty[0][0][0] == 0
+    out = wp.zeros(2, dtype=float)
+    wp.launch(take, dim=2, inputs=[s], outputs=[out])
+    assert out.list() == [30.0, 10.0] and a.list() == [0.0, 2.0, 0.0]
+    s.values = None
+    assert s.values is None and other.values is odd
+
+
+def test_fields_of_structs_refuse_other_arrays():
+    s = Seen()
+    with pytest.raises(TypeError, match="expected 1-d indexed array of float32 or None, got 1-d array of float32"):
+        s.values = wp.zeros(2, dtype=float)
+    with pytest.raises(TypeError, match="no data"):
+        s.values = wp.indexedarray(dtype=float)

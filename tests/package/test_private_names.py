@@ -127,10 +127,17 @@ def test_programs_pause_the_tape_that_records(tmp_path):
     assert ran.returncode == 0, ran.stderr
 
 
+def test_programs_replace_a_function_where_it_is_defined(tmp_path):
+    """Isaac Lab wraps `to_torch` in both places. It does so before the program imports `torch` itself."""
+    text = "import warp as wp; wp._src.torch.to_torch = abs; from warp._src.torch import to_torch; print(to_torch(-3))"
+    ran = python(*RUNNER, "-c", text, cwd=tmp_path)
+    assert ran.stdout == "3\n", ran.stderr
+
+
 def test_what_private_modules_lack_is_named(tmp_path):
     last = python(*RUNNER, "-c", "import warp as wp; wp._src.build", cwd=tmp_path).stderr.splitlines()[-1]
     assert last == "AttributeError: warp._src has no 'build' here, only context, types, thirdparty, " + (
-        "thirdparty.appdirs, sparse, utils"
+        "thirdparty.appdirs, fem, jax, optim, paddle, render, sparse, torch, utils"
     )
     assert "no module '_src.build'" in python(*RUNNER, "-c", "import warp._src.build", cwd=tmp_path).stderr
 

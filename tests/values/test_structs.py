@@ -6,6 +6,7 @@ import copy
 import ctypes
 import dataclasses
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -330,6 +331,8 @@ def test_programs_can_look_into_a_struct():
     assert wp.types.is_array(Outer.vars["key"].type)
     assert Outer.key == "test_programs_can_look_into_a_struct__locals__Outer" and isinstance(Outer(), Outer.cls)
     assert Outer(vars=3).vars == 3 and Outer().key is None
+    outer = Outer()
+    assert outer._cls is Outer and weakref.ref(outer)() is outer
 
 
 def test_a_struct_tells_its_fields_as_a_dictionary():

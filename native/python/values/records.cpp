@@ -120,9 +120,10 @@ void RecordLayout::pack_field(const Field& field, PyObject* value, std::byte* to
 }
 
 void pack_arrays(nb::handle object, size_t size, std::byte* to, std::vector<nb::object>& arrays) {
+    std::memset(to, 0, size);
+    if (object.is_none()) return;
     nb::tuple leaves = nb::cast<nb::tuple>(nb::borrow(object).attr(names().leaves)());
     if (leaves.size() * sizeof(wc_array) != size) throw nb::type_error("a value with other arrays in a struct");
-    std::memset(to, 0, size);
     for (size_t i = 0; i < leaves.size(); ++i) pack_array(leaves[i].ptr(), to + i * sizeof(wc_array), arrays);
 }
 

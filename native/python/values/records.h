@@ -44,7 +44,8 @@ class RecordLayout {
     std::vector<Field> fields_;
 };
 
-// Writes the arrays that an indexed array or the like consists of, and adds them. Throws if they are not `size` bytes.
+// Writes the arrays that an indexed array or the like consists of, null ones for None, and adds them.
+// Throws if they are not `size` bytes.
 void pack_arrays(nb::handle object, size_t size, std::byte* to, std::vector<nb::object>& arrays);
 
 // The layout of a struct's class and the values of an instance; null for other objects.

@@ -10,7 +10,8 @@ from .. import _native
 from ..lang import semantics
 from ..lang.types import BF16, SCALARS, Array, Mat, Packed, Scalar, Struct, Type, leaves
 from ..lang.values.scalars import SCALAR_CLASSES
-from ..lang.values.structs import numpy_spec, spell
+from ..lang.values.struct_memory import numpy_spec
+from ..lang.values.structs import spell
 from ..lang.values.type_registry import python_type, wc_type
 
 __all__ = ["dtype_from_numpy", "dtype_to_numpy"]

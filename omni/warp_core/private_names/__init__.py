@@ -14,7 +14,13 @@ HOMES = {
     "types": "private_names.type_names",
     "thirdparty": "private_names",
     "thirdparty.appdirs": "private_names.user_folders",
+    "fem": "fem",
+    "jax": "interop.jax",
+    "optim": "optim",
+    "paddle": "interop.paddle",
+    "render": "render",
     "sparse": "sparse",
+    "torch": "interop.torch",
     "utils": "utils",
 }
 

@@ -59,5 +59,10 @@ def fabric_parts(t: object) -> tuple[Type, int, bool] | None:
     return row.dtype, 1 if "starts" in t.index else 2, "indices" in t.index
 
 
+def is_array_struct(t: object) -> bool:
+    """True for the types of this module that stand for an array: each field of them is one."""
+    return indexed_array(t) is not None or fabric_parts(t) is not None
+
+
 def _name(dtype: Type) -> str:
     return dtype.name if isinstance(dtype, Struct) else dtype.key

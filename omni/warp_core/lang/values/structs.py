@@ -1,7 +1,8 @@
 """User-defined records: `@wp.struct` turns an annotated class into a type of the kernel language.
 
 Fields become checked properties. Vectors and nested structs are stored by value: assigning one copies it, and
-`s.position.x = 1.0` writes into `s`. Array fields hold a reference to the array, or None. Start with `struct`.
+`s.position.x = 1.0` writes into `s`. Fields of arrays, indexed and fabric arrays too, hold a reference or None. Start
+with `struct`.
 """
 
 from __future__ import annotations
@@ -17,20 +18,16 @@ from typing import Any, ClassVar, NamedTuple
 from ... import _native, config
 from .. import semantics
 from ..annotations import evaluate
-from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array
+from ..array_structs.array_struct_types import fabric_name, fabric_parts, indexed_array, is_array_struct
 from ..inference import annotations_of
 from ..keys import key_of
-from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, leaves
+from ..types import Array, FixedArray, Packed, Scalar, Struct, Type, leaves
 from .scalars import SCALAR_CLASSES, component
+from .struct_memory import binary_format, numpy_spec, numpy_value
 from .type_registry import python_type, register, wc_type
 from .value_classes import from_leaves, to_leaves
 
 __all__ = ["struct"]
-
-_CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
-_CODES |= {"bool": "?", "f16": "e", "bf16": "H", "f32": "f", "f64": "d"}
-_ARRAY_CODES = f"2Q{2 * MAX_NDIM}q"
-_NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
 
 
 class StructField(NamedTuple):
@@ -63,7 +60,7 @@ class StructType(type):
 class StructValue(metaclass=StructType):
     """Base of the classes made by `struct`. Instances start out zero and are set field by field or by keyword."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("__weakref__", "_values")
     __wc_type__: ClassVar[Struct]
     _defaults: ClassVar[dict[str, Callable[[], Any]]]  # what gives a field its value in a new instance
     _is_leaf: ClassVar[tuple[bool, ...]]  # per field: a number or array, not a value with leaves of its own
@@ -110,9 +107,11 @@ class StructValue(metaclass=StructType):
 
     def _leaves(self) -> tuple[Any, ...]:
         flat: list[Any] = []
-        for is_leaf, value in zip(self._is_leaf, self._values):
+        for i, (is_leaf, value) in enumerate(zip(self._is_leaf, self._values)):
             if is_leaf:
                 flat.append(value)
+            elif value is None:
+                flat.extend([None] * len(leaves(self.__wc_type__.fields[i][1])))
             else:
                 flat.extend(value._leaves())
         return tuple(flat)
@@ -133,7 +132,7 @@ class StructValue(metaclass=StructType):
         >>> Particle(mass=2.0).numpy_value()
         (2.0,)
         """
-        return tuple(_numpy_value(t, v) for (_, t), v in zip(self.__wc_type__.fields, self._values))
+        return tuple(numpy_value(t, v) for (_, t), v in zip(self.__wc_type__.fields, self._values))
 
     def assign(self, other: Any) -> None:
         """Take over the values of all fields of another instance."""
@@ -144,8 +143,9 @@ class StructValue(metaclass=StructType):
 
     def to(self, device: Any) -> Any:
         """A copy whose arrays are on `device`."""
-        moved = [x.to(device) if x is not None and isinstance(t, Array) else x for (_, t), x in self._typed_leaves()]
-        return type(self)._from(moved)
+        made = self._copy()
+        made._values = [_moved(t, x, device) for (_, t), x in zip(self.__wc_type__.fields, made._values)]
+        return made
 
     def _typed_leaves(self) -> Any:
         return zip(leaves(self.__wc_type__), self._leaves())
@@ -160,6 +160,11 @@ class StructValue(metaclass=StructType):
     def __hash__(self) -> int:
         """Equal values hash equal, so what is in a set or a key must not change."""
         return hash(tuple(id(x) if isinstance(t, Array) else x for (_, t), x in self._typed_leaves()))
+
+    @property
+    def _cls(self) -> StructType:
+        """The class, by the name that programs for warp-lang look into an instance with: `s._cls.vars`."""
+        return type(self)
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
@@ -199,23 +204,28 @@ def _names(t: Struct) -> str:
 def _take(t: Type, rest: Iterator[Any]) -> Any:
     if isinstance(t, (Scalar, Array)):
         return next(rest)
-    return from_leaves(t, [next(rest) for _ in leaves(t)])
+    taken = [next(rest) for _ in leaves(t)]
+    return None if is_array_struct(t) and all(x is None for x in taken) else from_leaves(t, taken)
 
 
-def _descriptor(array: Any) -> tuple[int, ...]:
-    if array is None:
-        return _NULL_ARRAY
-    missing = MAX_NDIM - array.ndim
-    return (array._address or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
+def _moved(t: Type, value: Any, device: Any) -> Any:
+    """The value of a field whose arrays are on `device`."""
+    if value is None or isinstance(t, (Scalar, Packed)):
+        return value
+    if hasattr(value, "to"):
+        return value.to(device)
+    return from_leaves(t, [None if a is None else a.to(device) for a in value._leaves()])
 
 
 def _checked(t: Type, value: Any) -> Any:
     """`value` as it is stored in a field of type `t`."""
-    if isinstance(t, Array):
+    if isinstance(t, Array) or is_array_struct(t):
         u = getattr(value, "__wc_type__", None)
         if value is not None and u is not t:
-            given = spell(u) if isinstance(u, Array) else f"{type(value).__name__}"
+            given = spell(u) if isinstance(u, (Array, Struct)) else f"{type(value).__name__}"
             raise TypeError(f"expected {spell(t)} or None, got {given}")
+        if value is not None and not isinstance(t, Array):
+            value._leaves()  # refuses one that was made as an annotation, without data
         return value
     if isinstance(t, Struct) and isinstance(value, tuple):
         return python_type(t)(*value)
@@ -252,48 +262,6 @@ def _field(index: int, name: str, t: Type) -> property:
             raise type(e)(f"field {name!r} of struct {self.__wc_type__.name}: {e}") from None
 
     return property(get, put, doc=f"Field of type {spell(t)}.")
-
-
-def _format(t: Struct) -> str:
-    """The struct module's format of the memory layout, padding made explicit."""
-    text, at = "<", 0
-    for offset, leaf in leaves(t):
-        text += f"{offset - at}x" + (_ARRAY_CODES if isinstance(leaf, Array) else _CODES[leaf.key])
-        at = offset + leaf.size
-    return text + f"{t.size - at}x"
-
-
-_ARRAY_SPEC = {
-    "names": ["data", "grad", "shape", "strides"],
-    "formats": ["<u8", "<u8", f"{MAX_NDIM}<i8", f"{MAX_NDIM}<i8"],
-}
-
-
-def numpy_spec(t: Type) -> Any:
-    """Return the argument of `numpy.dtype` for one element of type `t`; bfloat16 appears as its bits (uint16)."""
-    if isinstance(t, Scalar):
-        kind = "u" if t is BF16 else t.kind[0]
-        return "|b1" if t is BOOL else f"<{kind}{t.size}"
-    if isinstance(t, Packed):
-        shape = (t.rows, t.cols) if isinstance(t, Mat) else (t.count,)
-        return (numpy_spec(t.scalar), shape)
-    if isinstance(t, Struct):
-        formats = [numpy_spec(ft) for _, ft in t.fields]
-        return {"names": list(t.index), "formats": formats, "offsets": list(t.offsets), "itemsize": t.size}
-    return _ARRAY_SPEC
-
-
-def _numpy_value(t: Type, value: Any) -> Any:
-    if isinstance(t, Scalar):
-        return semantics.bits_of(value, t) if t is BF16 else value
-    if isinstance(t, Array):
-        words = _descriptor(value)
-        return (*words[:2], words[2 : 2 + MAX_NDIM], words[2 + MAX_NDIM :])
-    if isinstance(t, Struct):
-        return value.numpy_value()
-    assert isinstance(t, Packed)
-    flat = [_numpy_value(t.scalar, x) for x in value._leaves()]
-    return [flat[i : i + t.cols] for i in range(0, len(flat), t.cols)] if isinstance(t, Mat) else flat
 
 
 def _annotations(cls: type) -> dict[str, Any]:
@@ -391,9 +359,11 @@ def class_of(
         "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in t.fields),
         "_zeros": tuple(semantics.convert(0, ft) if isinstance(ft, Scalar) else None for _, ft in t.fields),
         "_parts": tuple(
-            (i, python_type(ft)) for i, (_, ft) in enumerate(t.fields) if not isinstance(ft, (Scalar, Array))
+            (i, python_type(ft))
+            for i, (_, ft) in enumerate(t.fields)
+            if not isinstance(ft, (Scalar, Array)) and not is_array_struct(ft)
         ),
-        "_packer": binary.Struct(_format(t)),
+        "_packer": binary.Struct(binary_format(t)),
         "_wc_layout": _native.RecordLayout(t.size, [_placed(*field) for field in zip(t.offsets, t.fields)]),
     }
     body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
