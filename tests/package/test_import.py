@@ -59,8 +59,8 @@ LAUNCHES = {
     "lang": """annotations array_structs array_structs.array_struct_types array_structs.fabric_annotation
         array_structs.indexed_annotation arrays blake2 custom_gradients deep_recursion errors generics inference
         kernel kernel_module kernel_options kernel_transforms keys launch_constants prim ref_params registry semantics
-        source source_recovery types values values.scalars values.struct_operators values.structs
-        values.type_registry values.value_classes values.value_methods""",
+        source source_recovery types values values.scalars values.struct_memory values.struct_operators
+        values.structs values.type_registry values.value_classes values.value_methods""",
     "lib": "builtin_index geometry geometry.structure_ids scalar_functions volumes volumes.grid_types",
     "ir": "launch_facts nodes",
     "front": "code_lines content_hash static_expressions warnings",
