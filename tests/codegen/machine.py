@@ -48,7 +48,8 @@ class _Log:
         self.deltas = (ctypes.c_int64 * 8)()  # arrays of integers are added to in place
         table, spans = ctypes.addressof(self.deltas), ctypes.addressof(self.own)
         self.head = (ctypes.c_uint64 * 5)(self.start, self.start + 512, spans, 0, table)
-        self.records = self.longest = 0
+        self.turn_at: int | None = None  # the turn comes when the log has been full so often
+        self.records = self.longest = self.times_full = 0
         self.places: set[int] = set()  # addresses that were in logs
 
     @property
@@ -59,6 +60,13 @@ class _Log:
     @turn.setter
     def turn(self, value: bool) -> None:
         self.head[3] = value
+
+    def full(self) -> None:
+        """Apply the log. If the turn has come meanwhile, tell so; more goes into the log then before it is full."""
+        self.apply()
+        self.times_full += 1
+        if self.times_full == self.turn_at:
+            self.turn, self.head[1] = True, self.start + 4096
 
     def _read(self, at: int, count: int) -> int:
         return int.from_bytes(ctypes.string_at(at, count), "little")
@@ -144,7 +152,7 @@ class Machine:
         self._printf = ctypes.CFUNCTYPE(None, void, void, void)(printf)
         self.log = _Log()
         self._log_of_thread = ctypes.CFUNCTYPE(void)(lambda: ctypes.addressof(self.log.head))
-        self._log_full = ctypes.CFUNCTYPE(None, void)(lambda _: self.log.apply())
+        self._log_full = ctypes.CFUNCTYPE(None, void)(lambda _: self.log.full())
         llvm.add_symbol("wc_log_of_thread", ctypes.cast(self._log_of_thread, void).value)
         self._log_ends = ctypes.CFUNCTYPE(None, void, void, i64)(lambda _, end, follower: self.log.ends(end, follower))
         llvm.add_symbol("wc_log_full", ctypes.cast(self._log_full, void).value)

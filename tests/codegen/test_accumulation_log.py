@@ -21,7 +21,7 @@ from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Value
-from omni.warp_core.lang.types import BF16, F16, F32, F64, I32, U64, Array, Mat, Packed, Type, Vec
+from omni.warp_core.lang.types import BF16, F16, F32, F64, I32, U64, Array, Mat, Packed, Type, Vec, element
 from omni.warp_core.passes import pipeline
 from tests.codegen.machine import Machine, same, targets
 
@@ -156,6 +156,28 @@ def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
             apart = machine.unit.lanes > 1 and target in ("scattered", "rows")
             at_once = turn and not apart and target != "beside" and not machine.unit.accumulation.has_reductions
             assert bool(machine.log.records) != at_once
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("t", [Vec(3, F32), Mat(4, 5, F32), Vec(24, F64)], ids=str)
+def test_the_turn_comes_at_any_record(t: Type, lanes: int) -> None:
+    """Also between two records of one element, which has more numbers than one of them holds: additions keep their
+    order to the bit.
+    """
+    rng = random.Random(34)
+    fn = _kernel(t, "add", "top", "scattered")
+    real = np.float32 if element(t) is F32 else np.float64
+    numbers = [tuple(float(real(rng.gauss(0.0, 1.0))) for _ in range(t.count)) for _ in range(2 * _N + 1)]
+    places = [rng.randrange(3) for _ in range(_N)]
+    expected = [MemArray(t, [_N], numbers[:_N]), MemArray(I32, [_N], places), MemArray(t, [_N + 1], numbers[_N:]), 0]
+    interp.run_kernel(fn, expected, _N)
+    for turn_at in range(1, 7):
+        machine = Machine(fn, targets()[-1], lanes, additions="ordered")
+        machine.log.turn_at, machine.log.times_full = turn_at, 0
+        machine.log.head[1] = machine.log.start  # full after each record
+        made = [MemArray(t, [_N], numbers[:_N]), MemArray(I32, [_N], places), MemArray(t, [_N + 1], numbers[_N:]), 0]
+        machine.run(made, _N)
+        assert machine.log.turn and all(map(same, made[2].data, expected[2].data)), turn_at
 
 
 @pytest.mark.parametrize("target", ["scattered", "rows", "beside", "together", "one"])

@@ -76,7 +76,7 @@ class AccumulationLog:
             self._in_place_or(
                 self._is_own(op, (at.text, len(sums) * s.size)),
                 lambda: self._add_in_place(at, s, sums),
-                lambda: self._one(at, s, sums, self.followers.get(op)),
+                lambda: self._record(op, len(sums) > _NUMBERS, lambda: self._one(at, s, sums, self.followers.get(op))),
             )
             return
         given = [self._signed(kind, v) for v in values]
@@ -84,10 +84,12 @@ class AccumulationLog:
         self._in_place_or(
             self._is_own(op, (address.text, self.lanes.lanes * t.size)) if wide else "",
             lambda: self._add_wide_in_place(address, t, first, given, mask),
-            lambda: self._write(address, t, first, given, mask, self.followers.get(op)),
+            lambda: self._record(
+                op,
+                not wide or len(given) > _NUMBERS,
+                lambda: self._write(address, t, first, given, mask, self.followers.get(op)),
+            ),
         )
-        if not wide and op in self.together:
-            self._apply_if(self._is_turn())
 
     def add_one(self, kind: str, address: LaneValue, values: list[LaneValue], mask: str | None) -> None:
         """Add what the active lanes give, summed, to numbers at one address."""
@@ -142,6 +144,14 @@ class AccumulationLog:
         self.memory.store(address, t, 0, values, mask)
 
     # -- records ----------------------------------------------------------------------------------------------------
+
+    def _record(self, op: Operation, at_once: bool, write: Callable[[], None]) -> None:
+        """Write records. Apply those that must not wait (`at_once`) if it is the range's turn, which may have come
+        between two of them: additions that follow are in place then.
+        """
+        write()
+        if at_once and op in self.together:
+            self._apply_if(self._is_turn())
 
     def _write(
         self, address: LaneValue, t: Type, first: int, given: list[LaneValue], mask: str | None, follower: int | None
