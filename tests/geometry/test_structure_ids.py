@@ -1,12 +1,15 @@
 """Ids of structures: each function takes those of its own kind alone."""
 
 import copy
+import gc
 import pickle
 
 import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.dispatch import capture
+from omni.warp_core.geometry import descriptors
 
 
 @wp.kernel
@@ -139,3 +142,14 @@ def test_a_volume_of_other_values_is_told_with_their_type():
     volume, out = wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0, bg_value=0), wp.zeros(1, dtype=float)
     with pytest.raises(wp.KernelError, match=r"has values of another type \(int32\) than the kernel asks for"):
         wp.launch(voxel, 1, [volume.id, out])
+
+
+def test_a_structure_outlives_the_names_of_modules(monkeypatch):
+    """Python clears the names of modules when it ends. A structure that goes after that says nothing."""
+    kept = structures()
+    monkeypatch.setattr(descriptors, "sys", None)
+    monkeypatch.setattr(capture, "sys", None)
+    graphs = capture._Graphs()
+    kept.clear()
+    del graphs
+    gc.collect()

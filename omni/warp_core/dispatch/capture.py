@@ -20,9 +20,9 @@ from .captured_graph import Graph
 class _Graphs(list[Graph]):
     """The graphs of the CPU that a thread captures; the last is the innermost."""
 
-    def __del__(self) -> None:
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:  # the name may be gone then
         """The thread has ended: while some thread captures, the launches of all take longer."""
-        if self and not sys.is_finalizing():
+        if self and not is_ending():
             _count(-len(self))
 
 

@@ -55,8 +55,8 @@ class Descriptors:
         address = place._address
         number = address | uses + 1 << _ADDRESS_BITS | self._kind
 
-        def give_back(_: ref) -> None:
-            if not sys.is_finalizing():
+        def give_back(_: ref, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:  # the name may be gone then
+            if not is_ending():
                 if when_gone is not None:
                     when_gone(number)
                 self._give_back(place, uses + 1)
