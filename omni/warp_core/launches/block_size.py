@@ -137,5 +137,10 @@ def _is_parting(why: CompileError) -> bool:
 
 def _fills_blocks(kernel: Kernel, block_dim: int, dim: Any) -> bool:
     """True if the threads of a launch make whole blocks, or need not."""
-    threads = math.prod(dim) if isinstance(dim, (tuple, list)) else dim
-    return not plan_for(kernel, options_for(kernel, CPU, block_dim)).whole_blocks or threads % block_dim == 0
+    whole_blocks = plan_for(kernel, options_for(kernel, CPU, block_dim)).whole_blocks
+    return not whole_blocks or thread_count(dim) % block_dim == 0
+
+
+def thread_count(dim: Any) -> int:
+    """Return how many threads a launch has."""
+    return math.prod(dim) if isinstance(dim, (tuple, list)) else dim

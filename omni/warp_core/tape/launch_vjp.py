@@ -6,7 +6,6 @@ Start with `record`.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -34,6 +33,7 @@ from ..lang.types import Array, Struct, Type
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from ..launches.backward_settings import deciding_setting
+from ..launches.block_size import thread_count
 from ..launches.kernel_facts import adjoint_facts, effects
 from . import mutation_check, structures
 from .detached import BrokenChain, DependenceTracker, Reread
@@ -395,11 +395,7 @@ def _read(kernel: Kernel, args: Sequence[Any], known: AdjointInfo, time: int) ->
 
 def _notes(dim: Any, device: Device) -> array:
     """Room for what one atomic finds in each thread of a launch."""
-    return zeros(_thread_count(dim), dtype=uint64, device=device)
-
-
-def _thread_count(dim: Any) -> int:
-    return math.prod(dim) if isinstance(dim, (list, tuple)) else dim
+    return zeros(thread_count(dim), dtype=uint64, device=device)
 
 
 def adjoint_options(kernel: Kernel, dim: Any, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
@@ -407,7 +403,7 @@ def adjoint_options(kernel: Kernel, dim: Any, arrays: Sequence[array], device: D
     _check_enabled(kernel)
     adjoint = "shared" if _may_alias(kernel, arrays) else "distinct"
     options = plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
-    return options._replace(serial=options.serial and _thread_count(dim) > 1)
+    return options._replace(serial=options.serial and thread_count(dim) > 1)
 
 
 def _check_enabled(kernel: Kernel) -> None:
