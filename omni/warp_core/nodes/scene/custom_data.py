@@ -27,6 +27,12 @@ def property_of(prim: Usd.Prim, name: str) -> Usd.Property:
     return prim.GetProperty(name) or prim.GetProperty(name.replace("outputs:", "outputs_", 1))
 
 
+def attribute_names(prim: Usd.Prim) -> list[str]:
+    """Return the names of the attributes that the scene has of a node: `outputs:mesh` for the bundle `outputs_mesh`."""
+    names = prim.GetAuthoredPropertyNames()
+    return [f"outputs:{n.removeprefix('outputs_')}" if n.startswith("outputs_") else n for n in names]
+
+
 def relationship_type(prop: Usd.Relationship) -> AttributeType:
     """Return the type of an attribute that the scene holds as a relationship: a bundle, or targets."""
     is_bundle = graph_data(prop).get("relType") == "bundle"

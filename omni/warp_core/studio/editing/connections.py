@@ -6,7 +6,7 @@ from itertools import chain, count
 
 from pxr import Usd
 
-from ...nodes.scene.custom_data import property_of, relationship_type
+from ...nodes.scene.custom_data import attribute_names, property_of, relationship_type
 from ...nodes.scene.graph_loader import output_path
 from .editor import EditError, Editor, graph_of
 
@@ -61,8 +61,7 @@ def _port_names(editor: Editor, node: str, side: str, other: str) -> list[str]:
     prim = editor.prim(node)
     declared = editor.declared(prim)
     gives = {name for name, spec in declared.items() if spec.metadata.get("outputOnly") == "1"}
-    authored = (name.replace("outputs_", "outputs:", 1) for name in prim.GetAuthoredPropertyNames())
-    added = [name for name in authored if name not in declared]
+    added = [name for name in attribute_names(prim) if name not in declared]
     names = [name for name in [*added, *declared] if name.startswith(side) and name not in gives]
     if editor.is_kernel(prim):
         names += _bundle_names(editor, prim, side, other)

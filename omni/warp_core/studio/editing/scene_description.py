@@ -13,7 +13,7 @@ from ...nodes.graph import switches
 from ...nodes.graph.node_graph import NodeType
 from ...nodes.ogn.ogn_spec import AttributeSpec
 from ...nodes.scene import kernel_presets
-from ...nodes.scene.custom_data import property_of, relationship_type
+from ...nodes.scene.custom_data import attribute_names, property_of, relationship_type
 from ...nodes.scene.graph_loader import output_path
 from ...nodes.stock.node_registry import KERNEL, Registry
 from ...nodes.stock.type_listing import all_specs, first_sentence
@@ -114,8 +114,7 @@ def _code(prim: Usd.Prim, node_type: NodeType | None) -> str | None:
 
 
 def _ports(prim: Usd.Prim, node_type: NodeType | None) -> Iterator[dict[str, Any]]:
-    names = (name.replace("outputs_", "outputs:", 1) for name in prim.GetAuthoredPropertyNames())
-    authored = {name: None for name in names if name.startswith(_PORTS)}
+    authored = {name: None for name in attribute_names(prim) if name.startswith(_PORTS)}
     declared = node_type.spec.attributes if node_type is not None else {}
     plain_ports = _plain_ports(node_type) if node_type is not None else {}
     for name, port in plain_ports.items():
