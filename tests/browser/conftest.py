@@ -47,6 +47,7 @@ class Tab:
         self.page = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme, **options)
         self.page.set_default_timeout(1000 * PATIENCE)
         self.complaints: list[str] = []
+        self.may_lose_connection = False
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._console)
@@ -55,7 +56,8 @@ class Tab:
 
     def _console(self, message) -> None:
         is_driver = "GL Driver Message" in message.text or "GPU stall" in message.text  # of SwiftShader
-        if message.type in ("error", "warning") and not is_driver:
+        is_expected = is_driver or (self.may_lose_connection and "net::ERR_" in message.text)
+        if message.type in ("error", "warning") and not is_expected:
             self.complaints.append(message.text)
 
     def until(self, script: str, wanted=True):
