@@ -79,12 +79,23 @@ def star():
     return np.concatenate([core, tips]).astype(np.float32), np.array(spikes)
 
 
+def dot(v, w):
+    return v[0] * w[0] + v[1] * w[1] + v[2] * w[2]
+
+
 def winding(points, faces, p):
     """The winding number of a mesh around points, in full spheres."""
-    a, b, c = (points[faces[:, k]].astype(float)[None] - p[:, None] for k in range(3))
-    x, y, z = (np.linalg.norm(v, axis=2) for v in (a, b, c))
-    dots = (a * b).sum(2) * z + (b * c).sum(2) * x + (c * a).sum(2) * y
-    return np.arctan2((a * np.cross(b, c)).sum(2), x * y * z + dots).sum(1) / (2 * np.pi)
+    corners = points.astype(float)[faces].transpose(1, 2, 0)[:, :, None]
+    blocks = np.array_split(p.astype(float), len(p) * len(faces) // 10_000 + 1)  # the arrays of a block fit in the cache
+    return np.concatenate([_winding(corners, block) for block in blocks])
+
+
+def _winding(corners, p):
+    a, b, c = corners - p.T[:, :, None]
+    x, y, z = (np.sqrt(dot(v, v)) for v in (a, b, c))
+    normal = b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]
+    cosines = x * y * z + dot(a, b) * z + dot(b, c) * x + dot(c, a) * y
+    return np.arctan2(dot(a, normal), cosines).sum(1) / (2 * np.pi)
 
 
 def test_signs_by_normals_at_edges_and_corners(mode):
