@@ -98,10 +98,9 @@ EMULATED = {
 # Sorts and scans compile for seconds for each type. Types that differ from another one in their sign or width alone,
 # and modes that run without a GPU, are left to runs of single suites.
 LEFT_OUT = (
-    *(
-        f"tests/algo/test_sort.py::test_{name}[4-{rest}"
-        for name, rest in (("all_sizes", "uint"), ("all_sizes", "int64"))
-    ),
+    *(f"tests/algo/test_sort.py::test_all_sizes[4-{t}" for t in ("uint", "int64", "float64")),
+    *(f"tests/algo/test_sort.py::test_segments[4-100-30-{t}" for t in ("uint", "int64", "float64")),
+    "tests/algo/test_sort.py::test_keys_that_share_most_bits[4-float64",
     *(f"tests/algo/test_scan.py::test_all_sizes[4-{t}" for t in ("uint", "int64")),
     *(f"tests/geometry/test_{name}.py::test_other_modes_find_the_same" for name in ("marching_cubes", "surface_nets")),
 )

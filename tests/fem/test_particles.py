@@ -212,13 +212,13 @@ def energy(s: fem.Sample, u: fem.Field, v: fem.Field, amounts: wp.array(dtype=F)
     return amounts[s.qp_index] * (wp.dot(g, g) + u(s)) * v(s)
 
 
-@pytest.mark.parametrize("name", ["Grid2D", "Trimesh2D", "Quadmesh2D"])
-def test_gradients_by_particles(name):
+@pytest.mark.parametrize(("name", "degree"), [("Grid2D", 2), ("Trimesh2D", 1), ("Quadmesh2D", 1)])
+def test_gradients_by_particles(name, degree):
     """By positions and sizes of particles, what they carry, and values at nodes."""
     geo = geometry(name)
     if name != "Grid2D":
         geo.build_bvh()
-    space, rng = fem.make_polynomial_space(geo, degree=2), np.random.default_rng(5)
+    space, rng = fem.make_polynomial_space(geo, degree=degree), np.random.default_rng(5)
     x, sizes = cloud(geo, 7)
     given = [x, sizes, rng.normal(size=7), rng.normal(size=space.node_count())]
     weights = wp.array(rng.normal(size=space.node_count()), dtype=F)

@@ -86,7 +86,7 @@ def dot(v, w):
 def winding(points, faces, p):
     """The winding number of a mesh around points, in full spheres."""
     corners = points.astype(float)[faces].transpose(1, 2, 0)[:, :, None]
-    blocks = np.array_split(p.astype(float), len(p) * len(faces) // 10_000 + 1)  # the arrays of a block fit in the cache
+    blocks = np.array_split(p.astype(float), len(p) * len(faces) // 10_000 + 1)  # blocks that fit in the cache
     return np.concatenate([_winding(corners, block) for block in blocks])
 
 

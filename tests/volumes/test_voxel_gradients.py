@@ -49,16 +49,16 @@ def read_vectors(volume: wp.uint64, places: wp.array(dtype=wp.vec3), loss: wp.ar
 
 def judged(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The losses of `read_...` for a dense array of four dimensions."""
-    losses = []
-    for p in places.astype(float):
-        low, near = np.floor(p).astype(int), np.round(p).astype(int)
-        cube, w = values[tuple(slice(a, a + 2) for a in low)], p - low
-        at, step = [np.array([1 - f, f]) for f in w], np.array([-1.0, 1.0])
-        value = np.einsum("ijkc,i,j,k->c", cube, *at)
-        slopes = [np.einsum("ijkc,i,j,k->c", cube, *(step if a == b else at[b] for b in range(3))) for a in range(3)]
-        nearest, looked = values[tuple(near)], values[tuple(low)]
-        losses.append(value @ value + np.sum(np.square(slopes)) + nearest[0] * (looked @ looked))
-    return np.array(losses)
+    p = places.astype(float)
+    low, near = np.floor(p).astype(int), np.round(p).astype(int)
+    corners = low[:, None, None, None] + np.moveaxis(np.indices((2, 2, 2)), 0, -1)
+    cubes, w = values[tuple(np.moveaxis(corners, -1, 0))], p - low
+    at, step = np.stack([1 - w, w], axis=-1).transpose(1, 0, 2), np.broadcast_to([-1.0, 1.0], (len(p), 2))
+    along = [[step if a == b else at[b] for b in range(3)] for a in range(3)]
+    value, *slopes = (np.einsum("nijkc,ni,nj,nk->nc", cubes, *parts) for parts in [at, *along])
+    nearest, looked = values[tuple(near.T)], values[tuple(low.T)]
+    squares = sum(np.square(each).sum(1) for each in (value, *slopes))
+    return squares + nearest[:, 0] * np.square(looked).sum(1)
 
 
 def differences(f, x: np.ndarray, used: np.ndarray) -> np.ndarray:
