@@ -22,7 +22,7 @@ from tests.on_gpu import CPU_FUSES
 TABLE = Path(__file__).with_name("peer.txt")
 EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
 UNITS = 16.0  # roundings by which a result may differ, of the largest component
-COMPILED = 7  # every so manieth row is compiled too; prime, so that all scalar types have their turn
+COMPILED = 11  # every so manieth row is compiled too; prime, so that all scalar types have their turn
 
 # Text of calls -> why they have another type, or are refused.
 OTHER_TYPES = {
@@ -30,12 +30,13 @@ OTHER_TYPES = {
     r"round\(a0\) .*": "gives an int, as in Python; there a float",
 }
 # Text of calls -> why they give other numbers.
+OTHER_IN_KERNELS = {r"wp\.transform\w*\(\) .*": "zeros in a kernel and the identity in Python, as there"}
 OTHER_VALUES = {
     r"wp\.(uint|vec\du|vector|matrix)\S*\(a0.* of \((\w+<)?b?f\d+>?\)": (
         "floats below zero become 0 when unsigned; there the result depends on the machine"
     ),
     r"wp\.cast\(a0, wp\.bool\) .*": "whether the byte is not zero; there its lowest bit",
-    r"wp\.transform\w*\(\) .*": "zeros in a kernel and the identity in Python, as there",
+    **OTHER_IN_KERNELS,
     r"wp\.svd3.*": "signs of singular vectors are free",
     r"wp\.eig3.*": "the order of eigenvalues is free",
     r"wp\.quat_to_euler\(a0, 0, 1, 2\) of \(quat<f32>\)": "at the end of the range, where the angles are not unique",
@@ -124,5 +125,5 @@ def test_compiled_calls_give_the_bits_of_python_scope(batch):
         for sample, numbers in enumerate(found):
             check(row, numbers, row.values[sample])
             expected = at_python_scope(row, sample)[1]
-            alike = not CPU_FUSES or all(map(same_number, numbers, expected))  # Python scope fuses on every processor
-            assert alike, f"{row}: compiled {numbers}, else {expected}"
+            may_differ = not CPU_FUSES or matches(row, OTHER_IN_KERNELS)  # Python scope fuses on every processor
+            assert may_differ or all(map(same_number, numbers, expected)), f"{row}: compiled {numbers}, else {expected}"
