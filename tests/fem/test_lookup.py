@@ -302,9 +302,14 @@ def interpolated(name, x, dofs, points):
     )
     field = fem.make_polynomial_space(geo, degree=2).make_field()
     field.dof_values = dofs
+    return interpolated_form(field, x)
+
+
+def interpolated_form(field, x):
+    """What `of_lookup` gives for positions, one for each cell."""
     out = wp.zeros(len(x), dtype=F, requires_grad=True)
-    form = of_lookup if geo.dimension == 2 else of_lookup_in_space
-    at = fem.RegularQuadrature(fem.Cells(geo), order=1)
+    form = of_lookup if field.geometry.dimension == 2 else of_lookup_in_space
+    at = fem.RegularQuadrature(fem.Cells(field.geometry), order=1)
     fem.interpolate(form, at=at, fields={"u": field}, values={"x": x, "out": out})
     return out
 

@@ -16,11 +16,9 @@ from ...lang.kernel import func
 from ...lang.types import F32, F64, I32, Scalar, Vec
 from ...lang.values.scalars import int32
 from ...lang.values.type_registry import wc_type
-from ...lib.geometry.bvh_nodes import BvhNode
 from ..kernel_records import (
     inverse_of_surface,
     jacobian_at,
-    matrix_type,
     record,
     scalar_class,
     shape_gradient,
@@ -29,7 +27,7 @@ from ..kernel_records import (
 )
 from .cell_geometry import Geometry
 from .environments import EnvironmentParts, checked_environments, environments_of_nodes
-from .mesh_lookup import MESH_LOOKUPS, CellTree
+from .mesh_lookup import MESH_LOOKUPS, TREE_FIELDS, CellTree, search_fields, search_tables, tree_of_mesh
 from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element, reference_cell
 from .shape_functions import ShapeFunction, make_shape
@@ -96,13 +94,9 @@ def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bo
     fields = {
         "positions": array(dtype=vector_type(dimension, scalar)),
         "corners": array(dtype=int32, ndim=2),  # cell x vertex: those of a cell lie next to each other
-        "starts": array(dtype=vector_type(cell_dimension, scalar)),  # see `search_faces`
-        "bases": array(dtype=matrix_type(cell_dimension, cell_dimension, scalar)),
-        "tolerance": scalar_class(scalar),  # of coordinates
-        "cell_size": scalar_class(scalar),  # of the largest cell
+        **search_fields(cell_dimension, scalar),
+        **(TREE_FIELDS if has_tree else {}),
     }
-    if has_tree:
-        fields |= {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
     supplies = vertex_maps(kind) | {"inverse_at": inverse_of} | cell_searches(kind) | environments.supplies
     supplies |= MESH_LOOKUPS if has_tree else {}
     name = f"Mesh_{kind.name}_in{dimension}" + "_with_tree" * has_tree + environments.suffix
@@ -202,7 +196,7 @@ class Mesh(Geometry):
         Args:
             device: Without effect: it is where the mesh is.
         """
-        self._tree = CellTree(self.positions, self.vertex_table, self.device)
+        self._tree = tree_of_mesh(self.positions, self.vertex_table, self.device)
         self._free_records.clear()
 
     def update_bvh(self, device: Any = None) -> None:
@@ -243,13 +237,10 @@ class Mesh(Geometry):
 
     def _search_tables(self) -> tuple[Any, ...]:
         """What searches in cells begin with, and when they end."""
-        n = self.cell_dimension
-        starts, bases = search_faces(n, self.cell.is_simplex)
-        types = vector_type(n, self.scalar), matrix_type(n, n, self.scalar)
-        arrays = (array(a, dtype=t, device=self.device) for a, t in zip((starts, bases), types))
         corners = self.vertex_positions[self.cell_vertices]
         size = float(np.linalg.norm(corners.max(axis=1) - corners.min(axis=1), axis=1).max(initial=0.0))
-        return *arrays, 1e-6 if self.scalar is F32 else 1e-13, size
+        faces = search_faces(self.cell_dimension, self.cell.is_simplex)
+        return *search_tables(faces, self.scalar, self.device), size
 
 
 class _Trimesh(Mesh):

@@ -1,11 +1,12 @@
 """Lookup in meshes: a tree over the boxes of cells, and the nearest point of a cell (nearest_points.py).
 
-Start with `CellTree`.
+Start with `find_cell_of_mesh`.
 """
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined,type-var"
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import abs, dot, func_grad, max, min, sqrt, tid, vec3, where, zeros
@@ -16,12 +17,14 @@ from ...dispatch import observers
 from ...geometry.cpu_trees import BoxBvh
 from ...geometry.gpu_trees import GpuBoxBvh
 from ...lang.kernel import Function, func, kernel
-from ...lang.values.scalars import float64
+from ...lang.types import F32, F64, Scalar
+from ...lang.values.scalars import float64, int32
 from ...lang.values.value_classes import vec3f
 from ...launches.launch import launch
-from ...lib.geometry.bvh_nodes import DEPTH, boxes_overlap, distance_sq, subtree_end
+from ...lib.geometry.bvh_nodes import DEPTH, BvhNode, boxes_overlap, distance_sq, subtree_end
+from ..kernel_records import matrix_type, scalar_class, vector_type
 from .lookup import OUTSIDE, counts, padded
-from .nearest_points import INFINITE, away_from, inside_of, refined, search_in, step_at
+from .nearest_points import INFINITE, Faces, away_from, inside_of, refined, search_in, step_at
 
 _MORE = 1.0e-6  # covers rounding to float32
 _LEAF = 1  # cells
@@ -161,6 +164,25 @@ def find_cell_of_mesh(g: Any, x: Any, guess: int, max_dist: Any, filter: Any, ta
 
 
 MESH_LOOKUPS: dict[str, Function] = {"find_cell": find_cell_of_mesh}
+TREE_FIELDS: dict[str, Any] = {"tree": array(dtype=BvhNode), "order": array(dtype=int32)}
+_TOLERANCES = {F32: 1e-6, F64: 1e-13}
+
+
+def search_fields(dimension: int, scalar: Scalar) -> dict[str, Any]:
+    """The fields of a record that searches in cells read, of cells of a dimension."""
+    return {
+        "starts": array(dtype=vector_type(dimension, scalar)),  # see `search_faces`
+        "bases": array(dtype=matrix_type(dimension, dimension, scalar)),
+        "tolerance": scalar_class(scalar),  # of coordinates
+        "cell_size": scalar_class(scalar),  # of the largest cell
+    }
+
+
+def search_tables(faces: Faces, scalar: Scalar, device: Device) -> tuple[Any, ...]:
+    """The values of these fields, but for the size of cells."""
+    n = faces[0].shape[1]
+    types = vector_type(n, scalar), matrix_type(n, n, scalar)
+    return *(array(a, dtype=t, device=device) for a, t in zip(faces, types)), _TOLERANCES[scalar]
 
 
 @kernel
@@ -183,18 +205,18 @@ def write_boxes(
 
 
 class CellTree:
-    """A tree over the boxes of the cells of a mesh.
+    """A tree over the boxes of cells.
 
     Args:
-        positions: The positions of vertices.
-        vertices: The vertices of cells: vertex of a cell x cell.
+        count: Number of cells.
+        write: Writes the lowest and the highest corner of the box of each cell.
         device: Where they are.
     """
 
-    def __init__(self, positions: array, vertices: array, device: Device):
-        self._positions, self._vertices = positions, vertices
-        self._lowers, self._uppers = (empty(vertices.shape[1], dtype=vec3f, device=device) for _ in range(2))
-        self._write()
+    def __init__(self, count: int, write: Callable[[array, array], None], device: Device):
+        self._lowers, self._uppers = (empty(count, dtype=vec3f, device=device) for _ in range(2))
+        self._write = write
+        write(self._lowers, self._uppers)
         boxes = self._lowers, self._uppers, None, _LEAF
         self._tree = GpuBoxBvh(*boxes) if device.is_cuda else BoxBvh(*boxes, False)
 
@@ -208,12 +230,23 @@ class CellTree:
         """The cells in the order of leaves."""
         return self._tree.order
 
-    def _write(self) -> None:
-        inputs = [self._positions, self._vertices, self._lowers, self._uppers]
-        with observers.NotRecording():
-            launch(write_boxes, self._lowers.size, inputs, device=self._lowers.device)
-
     def update(self) -> None:
-        """Fit the tree to vertices that were moved."""
-        self._write()
+        """Fit the tree to cells that were moved."""
+        self._write(self._lowers, self._uppers)
         self._tree.refit(self._lowers, self._uppers)
+
+
+def tree_of_mesh(positions: array, vertices: array, device: Device) -> CellTree:
+    """Make the tree over the cells of a mesh.
+
+    Args:
+        positions: The positions of vertices.
+        vertices: The vertices of cells: vertex of a cell x cell.
+        device: Where they are.
+    """
+
+    def write(lowers: array, uppers: array) -> None:
+        with observers.NotRecording():
+            launch(write_boxes, lowers.size, [positions, vertices, lowers, uppers], device=device)
+
+    return CellTree(vertices.shape[1], write, device)

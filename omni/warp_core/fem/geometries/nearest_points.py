@@ -292,7 +292,10 @@ def cell_searches(kind: Element) -> dict[str, Function]:
     return {"search_in": search, "inside_of": inside, "coords_in": coords, "nearest_in": nearest_in_cell}
 
 
-def search_faces(dimension: int, is_simplex: bool) -> tuple[np.ndarray, np.ndarray]:
+Faces = tuple[np.ndarray, np.ndarray]  # faces x coordinates, and faces x coordinates x directions
+
+
+def search_faces(dimension: int, is_simplex: bool) -> Faces:
     """Where a search begins on each face of a cell, and the directions along the face, as columns. A simplex has a face
     for each set of its vertices, the largest first. A box has one: all of it.
     """

@@ -1,14 +1,15 @@
 """Deformed geometries: the cells of another geometry, at positions that a field gives. So cells may be curved.
 
 A field of degree 2 makes sides parabolas. As positions are values of a field, a tape differentiates by its nodes: this
-is how shapes are optimised. Start with `DeformedGeometry`.
+is how shapes are optimised. Positions are looked up as in meshes, with searches for curved cells
+(geometries/curved_cells.py). Start with `DeformedGeometry`.
 """
 
 # Annotations are values here: the types of kernels.
 # mypy: disable-error-code="valid-type,attr-defined"
 
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +21,16 @@ from ...lang.kernel import func, kernel
 from ...lang.values.scalars import int32
 from ...launches.launch import launch
 from ..geometries.cell_geometry import Geometry, SideTable, Ways
+from ..geometries.curved_cells import control_points, curved_faces, curved_searches, spread
 from ..geometries.environments import EnvironmentParts
 from ..geometries.mesh_geometry import inverse_in_space, inverse_in_surface
+from ..geometries.mesh_lookup import MESH_LOOKUPS, TREE_FIELDS, CellTree, search_fields, search_tables
+from ..geometries.reference_cells import Element, reference_cell
 from ..kernel_records import (
     jacobian_at,
     position_at,
     record,
+    scalar_class,
     slopes_at,
     value_at,
     vector_type,
@@ -33,7 +38,10 @@ from ..kernel_records import (
 
 __all__ = ["DeformedGeometry"]
 
-_NO_LOOKUP = "a deformed geometry finds no positions: look them up in the geometry that it was made of"
+_NO_TREE = "the deformed geometry has no tree over its cells: make it with build_bvh=True, or call geometry.build_bvh()"
+_ROUNDING = 1.0e-6  # of boxes, which are in float32
+_UNKNOWN_DEGREE = 4  # of the polynomials that bound cells which a formula moves
+_SLACK = 0.25  # by which their boxes are larger
 
 
 @func
@@ -61,18 +69,48 @@ def moved_jacobian(g: Any, cell: int, place: Any):
 
 
 @cache
-def deformed_record(base: Any, field: Any, is_surface: bool, has_several: bool) -> Any:
+def deformed_record(base: Any, field: Any, is_surface: bool, has_several: bool, searches: "Searches | None") -> Any:
     """What kernels need of a deformed geometry, given the class of records of the field, and of the geometry that it
-    moves (None if the field has positions).
+    moves (None if the field has positions). `searches`: where positions are looked up.
     """
     functions = (position, jacobian) if base is None else (moved_position, moved_jacobian)
     supplies = dict(zip(("position_at", "jacobian_at"), functions))
     supplies["inverse_at"] = inverse_in_surface if is_surface else inverse_in_space
-    refuses = dict.fromkeys(("find_cell", "coords_in", "nearest_in"), _NO_LOOKUP)
     own, environments = {} if base is None else {"base": base}, EnvironmentParts.of(has_several)
     name = f"Deformed{base.__name__ if base else ''}By{field.__name__}{environments.suffix}"
     fields = {"field": field} | own | environments.fields
-    return record(name, fields, supplies | environments.supplies, refuses | environments.refuses)
+    refuses = {"find_cell": _NO_TREE} | environments.refuses
+    if searches is not None:
+        name += searches.suffix
+        fields |= searches.fields
+        supplies |= searches.supplies
+        refuses = environments.refuses if searches.has_tree else refuses
+    return record(name, fields, supplies | environments.supplies, refuses)
+
+
+class Searches(NamedTuple):
+    """What a record has to find positions in cells."""
+
+    kind: Element
+    scalar: Any
+    has_tree: bool
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name of the record."""
+        return "_with_tree" * self.has_tree + "_to_search"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields, after those of the geometry."""
+        n = reference_cell(self.kind).dimension
+        fields = search_fields(n, self.scalar) | {"spread": scalar_class(self.scalar)}
+        return fields | (TREE_FIELDS if self.has_tree else {})
+
+    @property
+    def supplies(self) -> dict[str, Any]:
+        """The functions of the searches."""
+        return curved_searches(reference_cell(self.kind).is_simplex) | (MESH_LOOKUPS if self.has_tree else {})
 
 
 @kernel
@@ -92,7 +130,7 @@ class DeformedGeometry(Geometry):
         field: A field of vectors: one with values at nodes (`space.make_field()`), or an `ImplicitField` with
             `grad_func`.
         relative: Whether the field is what positions are moved by; else it is the positions.
-        build_bvh: False; others are refused, as deformed geometries look up no positions.
+        build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
 
     Attributes:
         base: The other geometry.
@@ -118,8 +156,6 @@ class DeformedGeometry(Geometry):
                 f"DeformedGeometry: expected a field of vectors, from space.make_field() with dtype=wp.vec2 or "
                 f"wp.vec3, or a fem.ImplicitField with grad_func, got {type(field).__name__}"
             )
-        if build_bvh:
-            raise NotImplementedError(f"DeformedGeometry: {_NO_LOOKUP}; leave build_bvh out")
         base = field.geometry
         self.base, self.field, self.relative = base, field, relative
         self.kind, self.device = base.kind, base.device
@@ -131,6 +167,20 @@ class DeformedGeometry(Geometry):
                 f"DeformedGeometry: positions in {base.name} have {base.dimension} coordinates, and the field has "
                 f"{field.dtype.__name__}"
             )
+        self._tree: CellTree | None = None
+        self._cell_size = 0.0
+        if build_bvh:
+            self.build_bvh()
+
+    @property
+    def degree(self) -> int:
+        """The degree of positions as polynomials of coordinates."""
+        return max(self.field.degree, getattr(self.base, "degree", 1) if self.relative else 0, 1)
+
+    @property
+    def is_polynomial(self) -> bool:
+        """True if positions are polynomials of coordinates: no formula moves the cells."""
+        return hasattr(self.field, "space") and (not self.relative or getattr(self.base, "is_polynomial", True))
 
     @property
     def state(self) -> tuple[Any, ...]:
@@ -190,6 +240,37 @@ class DeformedGeometry(Geometry):
         found[self.cell_vertices] = self.positions_at(self.cell.vertices)
         return found
 
+    def build_bvh(self, device: Any = None) -> None:
+        """Build the tree over cells that `fem.lookup` needs.
+
+        Args:
+            device: Without effect: it is where the geometry is.
+        """
+        self._tree = CellTree(self.cell_count(), self._write_boxes, self.device)
+
+    def update_bvh(self, device: Any = None) -> None:
+        """Fit the tree to the field, whose values have changed.
+
+        Args:
+            device: Without effect: it is where the geometry is.
+        """
+        if self._tree is None:
+            self.build_bvh()
+        else:
+            self._tree.update()
+
+    def _write_boxes(self, lowers: array, uppers: array) -> None:
+        """Write the boxes around the control points of cells. A formula is no polynomial: its boxes are larger."""
+        is_known = self.is_polynomial
+        points, weights = control_points(self.kind, self.degree if is_known else max(self.degree, _UNKNOWN_DEGREE))
+        controls = np.einsum("cp,npd->ncd", weights, self.positions_at(points))
+        low, high = controls.min(axis=1), controls.max(axis=1)
+        margin = np.maximum(np.abs(low), np.abs(high)).sum(axis=1, keepdims=True) * _ROUNDING
+        margin = margin + (0.0 if is_known else _SLACK * (high - low).max(axis=1, keepdims=True))
+        self._cell_size = float(np.linalg.norm(high - low, axis=1).max(initial=0.0))
+        for box, corner in ((lowers, low - margin), (uppers, high + margin)):
+            box.assign(np.pad(corner, ((0, 0), (0, 3 - self.dimension))).astype(np.float32))
+
     def positions_at(self, points: np.ndarray) -> np.ndarray:
         """The positions of points of each cell, on the host: cells x points x coordinates."""
         cells = np.repeat(np.arange(self.cell_count()), len(points))
@@ -212,5 +293,15 @@ class DeformedGeometry(Geometry):
         base: Any = (self.base.record(points),) if self.relative else ()
         kinds: Any = type(base[0]) if base else None, type(field)
         environments = self.kernel_environments
-        kind = deformed_record(*kinds, self.cell_dimension < self.dimension, bool(environments))
-        return kind(field, *base, *environments)
+        searches = Searches(self.kind, self.scalar, self._tree is not None) if points is None else None
+        kind = deformed_record(*kinds, self.cell_dimension < self.dimension, bool(environments), searches)
+        return kind(field, *base, *environments, *(self._search_values() if searches else ()))
+
+    def _search_values(self) -> tuple[Any, ...]:
+        tree = self._tree
+        of_tree = () if tree is None else (tree.nodes, tree.order)
+        return *self._search_tables, self._cell_size, spread(self.degree), *of_tree
+
+    @cached_property
+    def _search_tables(self) -> tuple[Any, ...]:
+        return search_tables(curved_faces(self.cell), self.scalar, self.device)

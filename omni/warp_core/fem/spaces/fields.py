@@ -56,7 +56,7 @@ class GeometryField(FieldLike):
 
         Args:
             relative: Whether the field is what positions are moved by; else it is the positions.
-            build_bvh: False; others are refused.
+            build_bvh: Whether to build a tree over cells, which `fem.lookup` needs.
         """
         return DeformedGeometry(self, relative, build_bvh)
 
