@@ -5347,8 +5347,7 @@ def mesh_query_point_sign_normal(id: uint64 | int, point: vec3f, max_dist: float
         id: of the mesh: `mesh.id`, a uint64.
         point: any point, a vec3 in the coordinates of the mesh.
         max_dist: faces count if their distance is below this.
-        epsilon: a closest point whose weight for a corner is at most this counts as lying on the edge opposite to it;
-            at most 0.3.
+        epsilon: taken, without effect: closest points are known well enough to tell on which face or edge they lie.
 
     Returns:
         A MeshQueryPoint, whose `sign` is -1.0 behind the surface, and 1.0 before it or on it. The rest is as

@@ -115,6 +115,17 @@ def test_signs_by_normals_at_edges_and_corners(mode):
     assert (by_face != inside).sum() > 5  # of the face that is named alone
 
 
+@pytest.mark.parametrize("thickness", [1e-2, 1e-3, 1e-4])
+def test_signs_by_normals_of_a_thin_plate(thickness, mode):
+    points, faces = box()
+    half = points.max(0) * (1.0, 1.0, thickness)
+    p = (np.random.default_rng(3).uniform(-1.5, 1.5, (20_000, 3)) * half).astype(np.float32)
+    inside = (np.abs(p) < half.astype(np.float32)).all(1)
+    found = signs(mesh_of((points * (1.0, 1.0, thickness)).astype(np.float32), faces), p)
+    assert 0.2 < inside.mean() < 0.4
+    assert np.array_equal(found[:, 7], np.where(inside, -1.0, 1.0))
+
+
 def test_the_winding_number_closes_holes():
     points, faces = sphere()
     opened = faces[points[faces].mean(1)[:, 2] < 0.95]

@@ -21,6 +21,8 @@ from .mesh_data import MeshData, _mesh_cross, _mesh_data, _mesh_dot, _mesh_face,
 from .mesh_points import MeshQueryPoint, _mesh_closest_of, mesh_query_point_no_sign
 
 TOUCHING = 1.0e-6  # how far away a face may be that touches a point of another one, in units of the latter's size
+AT_EDGE = 1.0e-6  # the largest weight for a corner of a face that has such a point on the edge opposite to the corner
+ON_EDGE = 1.0e-9  # the same for the face whose point it is: its weights are exact but for rounding
 ROUNDING = 2.5e-7  # of a point to float32, four times
 
 
@@ -57,9 +59,7 @@ def _mesh_angle_at(a: Vec[3, float64], b: Vec[3, float64], c: Vec[3, float64], w
 
 
 @builtin
-def _mesh_weighted_normal(
-    data: MeshData, face: int32, place: Vec[3, float64], epsilon: float64, reach: float64
-) -> Vec[3, float64]:
+def _mesh_weighted_normal(data: MeshData, face: int32, place: Vec[3, float64], reach: float64) -> Vec[3, float64]:
     """The unit normal of a face times its angle at a place; zero if the face is not there or has no area."""
     a, b = _mesh_position(data, 3 * face) - place, _mesh_position(data, 3 * face + 1) - place
     c = _mesh_position(data, 3 * face + 2) - place
@@ -67,12 +67,12 @@ def _mesh_weighted_normal(
     size = prim.sqrt(_mesh_dot(normal, normal))
     found = Vec[3, float64](0.0, 0.0, 0.0)
     if near[2] <= reach * reach and size > 0.0:
-        found = normal * (_mesh_angle_at(a, b, c, _mesh_snapped(near[0], near[1], epsilon)) / size)
+        found = normal * (_mesh_angle_at(a, b, c, _mesh_snapped(near[0], near[1], AT_EDGE)) / size)
     return found
 
 
 @builtin
-def _mesh_normal_around(data: MeshData, place: Vec[3, float64], epsilon: float64, reach: float64) -> Vec[3, float64]:
+def _mesh_normal_around(data: MeshData, place: Vec[3, float64], reach: float64) -> Vec[3, float64]:
     """The sum of the weighted normals of all faces at a place."""
     single = prim.cast(place, Vec[3, float32])
     around = reach + ROUNDING * prim.sqrt(_mesh_dot(place, place))
@@ -82,7 +82,7 @@ def _mesh_normal_around(data: MeshData, place: Vec[3, float64], epsilon: float64
         following = number + 1
         if distance_sq(node, single) <= around * around:
             for at in range(node.child, node.child + node.count):
-                total = total + _mesh_weighted_normal(data, _mesh_face(data, at), place, epsilon, reach)
+                total = total + _mesh_weighted_normal(data, _mesh_face(data, at), place, reach)
         elif node.count < 0:
             following = -node.count
         number = following
@@ -90,16 +90,20 @@ def _mesh_normal_around(data: MeshData, place: Vec[3, float64], epsilon: float64
 
 
 @builtin
-def _mesh_side(id: uint64, face: int32, u: float32, v: float32, point: Vec[3, float32], epsilon: float32) -> int32:
-    """-1 if a point is behind the faces around its closest point, 1 before them. The id was checked."""
-    data, threshold = _mesh_data(id), prim.min(prim.max(float64(epsilon), 1.0e-6), 0.3)
+def _mesh_side(id: uint64, face: int32, point: Vec[3, float32]) -> int32:
+    """-1 if a point is behind the faces around its closest point, 1 before them. The id was checked.
+
+    The closest point is found again, as `u` and `v` of float32 miss it by more than the thickness of a thin mesh.
+    """
+    data, origin = _mesh_data(id), prim.cast(point, Vec[3, float64])
     a, b, c = _mesh_position(data, 3 * face), _mesh_position(data, 3 * face + 1), _mesh_position(data, 3 * face + 2)
-    weights = _mesh_snapped(float64(u), float64(v), threshold)
-    place, normal = a * weights[0] + b * weights[1] + c * weights[2], _mesh_cross(b - a, c - a)
+    near, normal = _mesh_closest_of(a - origin, b - origin, c - origin), _mesh_cross(b - a, c - a)
+    weights = _mesh_snapped(near[0], near[1], ON_EDGE)
+    place = a * weights[0] + b * weights[1] + c * weights[2]
     if weights[0] == 0.0 or weights[1] == 0.0 or weights[2] == 0.0:
         size_sq = prim.max(_mesh_dot(b - a, b - a), _mesh_dot(c - a, c - a))
-        normal = _mesh_normal_around(data, place, threshold, TOUCHING * prim.sqrt(size_sq))
-    return prim.select(_mesh_dot(normal, prim.cast(point, Vec[3, float64]) - place) < 0.0, -1, 1)
+        normal = _mesh_normal_around(data, place, TOUCHING * prim.sqrt(size_sq))
+    return prim.select(_mesh_dot(normal, origin - place) < 0.0, -1, 1)
 
 
 @builtin
@@ -116,8 +120,7 @@ def mesh_query_point_sign_normal(
         id: of the mesh: `mesh.id`, a uint64.
         point: any point, a vec3 in the coordinates of the mesh.
         max_dist: faces count if their distance is below this.
-        epsilon: a closest point whose weight for a corner is at most this counts as lying on the edge opposite to it;
-            at most 0.3.
+        epsilon: taken, without effect: closest points are known well enough to tell on which face or edge they lie.
 
     Returns:
         A MeshQueryPoint, whose `sign` is -1.0 behind the surface, and 1.0 before it or on it. The rest is as
@@ -133,7 +136,7 @@ def mesh_query_point_sign_normal(
     -1.0
     """
     found = mesh_query_point_no_sign(id, point, max_dist)
-    if found.result and _mesh_side(id, found.face, found.u, found.v, point, epsilon) < 0:
+    if found.result and _mesh_side(id, found.face, point) < 0:
         found.sign = float32(-1.0)
     return found
 
