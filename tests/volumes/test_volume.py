@@ -549,6 +549,38 @@ def test_numbers_that_the_type_of_the_background_cannot_hold(values, background,
     assert wp.volume_lookup(volume.id, 1, 1, 1, dtype=dtype).value == values[1, 1, 1]
 
 
+@pytest.mark.parametrize("background", [2**31, -(2**31) - 1, np.int64(2**40)])
+def test_an_integer_background_that_int32_cannot_hold(background):
+    with pytest.raises(ValueError, match=rf"bg_value: .* int32, .* write bg_value=wp\.int64\({background}"):
+        wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0, bg_value=background)
+    volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0, bg_value=wp.int64(background))
+    assert wp.volume_lookup(volume.id, 9, 0, 0, dtype=wp.int64).value == background
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"voxel_size": 1e-40}, "voxel_size: too small or too large"),
+        ({"voxel_size": (1.0, 1e40, 1.0)}, "voxel_size: too small or too large"),
+        ({"voxel_size": 1.0, "translation": (0.0, 1e39, 0.0)}, "translation: too small or too large"),
+        ({"transform": np.eye(3) * 1e-40}, "transform: too small or too large"),
+        ({"voxel_size": "1"}, "voxel_size: expected numbers, got"),
+    ],
+)
+def test_places_that_float32_cannot_hold(given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        wp.Volume.allocate_by_tiles(vec3i([(0, 0, 0)]), **given)
+
+
+@pytest.mark.filterwarnings("error")
+def test_points_and_origins_that_are_infinite():
+    points = wp.array([(np.inf, 0.0, 0.0)], dtype=wp.vec3)
+    with pytest.raises(ValueError, match="voxel_points: a point is not finite"):
+        wp.Volume.allocate_by_voxels(points, voxel_size=1.0)
+    with pytest.raises(ValueError, match="min_world: expected three finite numbers"):
+        wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(np.nan, 0.0, 0.0))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

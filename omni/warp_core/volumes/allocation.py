@@ -19,6 +19,7 @@ from .grid_builder import Leaves, Placement, leaf_origins, leaves_of_box, whole_
 from .layout import INDEX, LEAF_SIDE, VALUE_TYPES, ValueType
 
 _MOST = 2**30  # the farthest voxel from the origin
+_LARGEST = float(np.finfo(np.float32).max)
 _FAR = f"{{name}}: a point is not finite, or more than {_MOST} voxels from the origin"
 _CLASSES: dict[int, Any] = {
     1: float32, 2: float64, 3: int16, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 11: boolean, 12: vec4ub,
@@ -59,7 +60,19 @@ def background_of(bg_value: Any, shape: tuple[int, ...] = ()) -> tuple[ValueType
         values = f"of {shape[0]} components" if number is None and shape else f"like {bg_value!r}"
         others = ", ".join(c.__name__ for c in _NUMBERED.values())
         raise ValueError(f"bg_value: there is no volume of values {values}; those of arrays have {others}")
-    return VALUE_TYPES[number], components
+    return VALUE_TYPES[number], _converted(components, VALUE_TYPES[number])
+
+
+def _converted(components: np.ndarray, value_type: ValueType) -> np.ndarray:
+    """Return the components of a background in the type of the grid. Raises ValueError if it does not hold integers."""
+    with np.errstate(over="ignore"):
+        own = components.astype(value_type.base)
+    if own.dtype.kind in "iu" and not np.array_equal(own, components):
+        raise ValueError(
+            f"bg_value: an int is a value of {value_type.name}, which does not hold {components}; "
+            f"write bg_value=wp.int64({components})"
+        )
+    return own
 
 
 def _plain(bg_value: Any, components: np.ndarray) -> int | None:
@@ -77,15 +90,26 @@ def placement_of(voxel_size: Any, translation: Any, transform: Any = None) -> Pl
         sizes = vector("voxel_size", [voxel_size] * 3 if np.ndim(voxel_size) == 0 else voxel_size)
         if not min(sizes.tolist()) > 0.0:
             raise ValueError(f"voxel_size: expected positive numbers, got {voxel_size}")
-        return Placement(
-            _diagonal(sizes), vector("translation", translation), _diagonal([1.0 / size for size in sizes.tolist()])
-        )
+        inverse = _diagonal([1.0 / size for size in sizes.tolist()])
+        return _in_range("voxel_size", Placement(_diagonal(sizes), vector("translation", translation), inverse))
     matrix = np.asarray(transform, float)
     if matrix.shape == (9,):  # of a wp.mat33
         matrix = matrix.reshape(3, 3)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or np.linalg.det(matrix) == 0.0:
         raise ValueError(f"transform: expected a matrix of 3x3 that has an inverse, got {transform}")
-    return Placement(matrix, vector("translation", translation))
+    return _in_range("transform", Placement(matrix, vector("translation", translation)))
+
+
+def _in_range(name: str, placement: Placement) -> Placement:
+    """Return a placement whose numbers are finite as float32, with which kernels compute. Raises ValueError."""
+    parts = {name: (placement.matrix, placement.inverse), "translation": (placement.translation,)}
+    for argument, numbers in parts.items():
+        if any(max(map(abs, part.ravel().tolist())) > _LARGEST for part in numbers):
+            raise ValueError(
+                f"{argument}: too small or too large for kernels, which compute places and their inverse with float32; "
+                "give lengths in another unit"
+            )
+    return placement
 
 
 def _diagonal(numbers: Any) -> np.ndarray:
@@ -95,7 +119,9 @@ def _diagonal(numbers: Any) -> np.ndarray:
 
 
 def vector(name: str, value: Any) -> np.ndarray:
-    """Return three finite numbers as float64. Raises ValueError."""
+    """Return three finite numbers as float64. Raises TypeError, ValueError."""
+    if np.asarray(value).dtype.kind in "US":
+        raise TypeError(f"{name}: expected numbers, got {value!r}")
     found = np.asarray(value, float)
     if found.shape != (3,) or not all(map(math.isfinite, found.tolist())):
         raise ValueError(f"{name}: expected three finite numbers, got {value}")
@@ -131,7 +157,8 @@ def points_as_voxels(name: str, points: array, placement: Placement, kept: np.nd
     if kept is not None:
         rows = rows[kept]
     if scalar is F32:
-        return nearest_voxels(name, (rows - placement.translation) @ placement.inverse.T)
+        with np.errstate(invalid="ignore"):  # infinite places are FarAway
+            return nearest_voxels(name, (rows - placement.translation) @ placement.inverse.T)
     if rows.size and (rows.min() < -_MOST or rows.max() > _MOST):
         raise FarAway(_FAR.format(name=name))
     return rows

@@ -317,8 +317,8 @@ class Volume(Structure):
         """
         values = np.asarray(ndarray)
         value_type, background = background_of(bg_value, values.shape[3:])
-        leaves = dense_leaves(values, value_type, background)
-        volume = cls._made(GridPlan(leaves, value_type), background, placement_of(voxel_size, min_world), device)
+        plan = GridPlan(dense_leaves(values, value_type, background), value_type)
+        volume = cls._made(plan, background, placement_of(voxel_size, vector("min_world", min_world)), device)
         if isinstance(ndarray, Array):
             derivatives.from_array(volume, ndarray)
         return volume
