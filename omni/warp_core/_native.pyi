@@ -101,6 +101,9 @@ from ._native_volumes import (
     leaves_of_box as leaves_of_box,
 )
 from ._native_volumes import (
+    list_voxels as list_voxels,
+)
+from ._native_volumes import (
     masked_leaves as masked_leaves,
 )
 from ._native_volumes import (

@@ -27,6 +27,9 @@ def masked_leaves(voxels: Any) -> tuple[bytes, bytes]:
 def count_bits(masks: Any) -> int:
     """How many bits are set."""
 
+def list_voxels(origins: Any, masks: Any, out: Any) -> None:
+    """Write the voxels of leaves, int32 (n, 3), to `out`: those in their masks, or all if `masks` is empty."""
+
 class GridLayout:
     """Bytes of values and of records of a grid, and offsets of fields in these records.
 

@@ -84,6 +84,21 @@ def test_blocks_come_in_the_order_of_the_tree(name, width):
     assert np.array_equal(np.frombuffer(holders, np.int32), block)
 
 
+@pytest.mark.parametrize("name", SCENES)
+def test_voxels_come_in_the_order_of_leaves_and_places(name):
+    voxels = np.unique(SCENES[name], axis=0)
+    origins, holders = blocks(voxels, 8)
+    places = voxels[np.lexsort([*voxels.T[::-1], holders])]
+    leaves, masks = (np.frombuffer(part, np.int32) for part in _native.masked_leaves(SCENES[name]))
+    found = np.empty_like(places)
+    _native.list_voxels(leaves, masks, found)
+    assert np.array_equal(found, places)
+    everything = np.empty((512 * len(origins), 3), np.int32)
+    _native.list_voxels(leaves, b"", everything)
+    steps = np.stack(np.meshgrid(*[np.arange(8)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    assert np.array_equal(everything, (origins[:, None] + steps).reshape(-1, 3))
+
+
 def test_leaves_of_a_box():
     low, high = [-17, 4080, -130], [30, 4111, 5]
     box = np.stack(np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(low, high)), indexing="ij"), -1).reshape(-1, 3)
@@ -196,6 +211,9 @@ def test_native_code_refuses_arrays_that_do_not_fit():
             write(**changes)
     with pytest.raises(ValueError, match="no node"):
         _native.find_blocks(SCENES["cloud"], 16)
+    for masks, voxels in ((bytes(63), 0), (b"\1" + bytes(63), 2), (b"", 511)):
+        with pytest.raises(ValueError, match=r"masks are not those|another number of voxels"):
+            _native.list_voxels(np.zeros(3, np.int32), masks, np.empty((voxels, 3), np.int32))
     with pytest.raises(ValueError, match="nodes do not fit"):
         nodes = [(none, none), (none, none), (np.int64([room.size]), np.int32([0, 0, 0]))]
         _native.write_cells(layout, room, 736, nodes, (0, 0, 0), (1, 1, 1), np.zeros(1, np.int32))

@@ -69,6 +69,19 @@ int64_t bits_of(nb::handle masks) {
     return count;
 }
 
+void voxels_of(nb::handle origins, nb::handle masks, nb::handle out) {
+    Items<Voxel> leaves(origins);
+    ReadBuffer given(masks);
+    WriteBuffer to(out);
+    size_t count = leaves.items().size(), size = given.bytes().size();
+    require(size == 0 || size == kMaskOfLeaf * count, "the masks are not those of the leaves");
+    auto voxels = size == 0 ? static_cast<int64_t>(kVoxelsOfLeaf * count) : count_bits(given.bytes());
+    std::span<int32_t> room = as_numbers(to.room());
+    require(room.size() == 3 * static_cast<size_t>(voxels), "there is room for another number of voxels");
+    without_gil(
+        [&] { list_voxels(leaves.items(), given.bytes(), {reinterpret_cast<Voxel*>(room.data()), room.size() / 3}); });
+}
+
 LeafContent content_of(const std::string& name) {
     if (name == "values") return LeafContent::Values;
     if (name == "bits") return LeafContent::Bits;
@@ -260,6 +273,7 @@ void bind_grids(nb::module_& m) {
     m.def("leaves_of_box", &box, nb::arg("low"), nb::arg("high"));
     m.def("masked_leaves", &masked_leaves, nb::arg("voxels"));
     m.def("count_bits", &bits_of, nb::arg("masks"));
+    m.def("list_voxels", &voxels_of, nb::arg("origins"), nb::arg("masks"), nb::arg("out"));
     nb::class_<GridLayout>(m, "GridLayout")
         .def("__init__", &make_layout, nb::arg("content"), nb::arg("value"), nb::arg("entry"), nb::arg("root"),
              nb::arg("background"), nb::arg("tile"), nb::arg("tile_value"), nb::arg("upper"), nb::arg("upper_table"),

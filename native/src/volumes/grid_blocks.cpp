@@ -146,6 +146,23 @@ void set_masks(Voxels voxels, const Blocks& leaves, Room masks) {
     }
 }
 
+void list_voxels(Voxels origins, Bytes masks, std::span<Voxel> out) {
+    Voxel* to = out.data();
+    const uint8_t* mask = masks.data();
+    for (const Voxel& origin : origins)
+        for (int32_t x = 0; x < kLeafWidth; ++x) {  // a word of the mask is a plane of 64 voxels
+            uint64_t word = ~uint64_t{0};
+            if (!masks.empty()) {
+                std::memcpy(&word, mask, sizeof word);
+                mask += sizeof word;
+            }
+            for (; word; word &= word - 1) {
+                int32_t place = std::countr_zero(word);
+                *to++ = {origin.x + x, origin.y + (place >> 3), origin.z + (place & 7)};
+            }
+        }
+}
+
 int64_t count_bits(Bytes masks) {
     size_t words = masks.size() / sizeof(uint64_t);
     int64_t bits = bits_of_words(masks.data(), words);

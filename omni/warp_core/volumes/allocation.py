@@ -219,13 +219,14 @@ def _require_equal(values: np.ndarray, own: np.ndarray, value_type: ValueType) -
         )
 
 
-def rows_as_array(rows: np.ndarray, out: array | None, device: Device) -> array:
+def rows_as_array(rows: np.ndarray, out: array | None, device: Device, copy: bool = True) -> array:
     """Return rows of three as an array, or in the first elements of `out`. Raises TypeError, ValueError.
 
-    The array is one of vec3i. Kernels for warp-lang take two dimensions of int32, which it is in that dialect.
+    The array is one of vec3i. Kernels for warp-lang take two dimensions of int32, which it is in that dialect. It may
+    share the memory of the rows unless `copy` is true.
     """
     if out is None:
-        return array(rows, dtype=int32 if config.dialect == "warp-lang" else vec3i, device=device)
+        return array(rows, dtype=int32 if config.dialect == "warp-lang" else vec3i, device=device, copy=copy)
     require_arrays(out=out)
     if out.dtype not in (vec3i, int32):
         raise TypeError(f"out: expected elements of vec3i or int32, got {out.dtype.__name__}")

@@ -702,7 +702,7 @@ class Volume(Structure):
         >>> wp.Volume.allocate_by_voxels(points, voxel_size=0.1, device="cpu").get_voxels().list()
         [vec3i([0, 0, 0]), vec3i([3, 0, 0])]
         """
-        return rows_as_array(voxels_of(self._grid), out, self.device)
+        return rows_as_array(voxels_of(self._grid), out, self.device, copy=False)
 
     def get_voxel_values(self) -> Array:
         """Return a copy of the values of voxels, an array of `dtype` in the order of `get_voxels`.

@@ -42,6 +42,10 @@ void set_masks(Voxels voxels, const Blocks& leaves, Room masks);
 // How many bits are set.
 int64_t count_bits(Bytes masks);
 
+// Writes the voxels of leaves in the order of memory: those whose bits are set in the masks, or all without masks.
+// There is room for so many.
+void list_voxels(Voxels origins, Bytes masks, std::span<Voxel> out);
+
 // -- grids -----------------------------------------------------------------------------------------------------------
 
 // What a leaf has for its voxels: values; bits; indices of all voxels or of active ones; nothing but which are active.
