@@ -9,6 +9,7 @@ from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
 import omni.warp_core as wp
 from omni.warp_core.usd.pictures.drawables import Gatherer
 from omni.warp_core.usd.stage import READ_ERRORS, StageError
+from tests.usd.skinned_stage import add_blend_shapes, skinned_stage
 
 READERS = {
     "Mesh": wp.usd.read_mesh,
@@ -27,6 +28,10 @@ VALUES = {
     "token": ["", "leftHanded", "periodic", "uniform", "none", "\u00e9"],
     "string[]": [[], ["a", "b"]],
     "quath[]": [[], [Gf.Quath(0, 0, 0, 0)] * 3],
+    "quatf[]": [[], [Gf.Quatf(0, 0, 0, 0)] * 3, [Gf.Quatf(1e30, 0, float("nan"), 0)] * 3],
+    "token[]": [[], ["hip"], ["hip", "hip", "hip"], ["hip/knee/foot", "hip/knee", "hip"], ["frown", "smile", "smile"]],
+    "uint[]": [[], [0, 1, 2], [2**32 - 1] * 3],
+    "matrix4d[]": [[], [Gf.Matrix4d(0.0)] * 3, [Gf.Matrix4d(float("nan"))] * 3, [Gf.Matrix4d(1e300)] * 3],
     "matrix4d": [Gf.Matrix4d(0.0), Gf.Matrix4d(float("nan")), Gf.Matrix4d(1e300)],
     "asset": [Sdf.AssetPath(""), Sdf.AssetPath("/nowhere/x.vdb"), Sdf.AssetPath("a[b].vdb")],
     "bool": [True],
@@ -66,6 +71,16 @@ def scene():
 TEXT = scene()
 
 
+def skinned():
+    """The skinned tube, with a matrix and quaternions among its values."""
+    stage = skinned_stage(points=4)
+    add_blend_shapes(stage, (0, 2, 3))
+    return stage.GetRootLayer().ExportToString()
+
+
+SKINNED = skinned()
+
+
 def damage(layer, dice):
     """Change the values, the types or the times of a few attributes, and metadata of others."""
     paths = []
@@ -90,13 +105,14 @@ def damage(layer, dice):
             spec.SetInfo("elementSize", dice.choice([1, 2, 0, -1, 2**30]))
 
 
+@pytest.mark.parametrize("text", [TEXT, SKINNED], ids=["scene", "skinned"])
 @pytest.mark.parametrize("seed", range(6))
-def test_damaged_values(seed):
+def test_damaged_values(seed, text):
     endings = set()
     for step in range(60):
         dice = random.Random(seed * 1000 + step)
         layer = Sdf.Layer.CreateAnonymous(".usda")
-        layer.ImportFromString(TEXT)
+        layer.ImportFromString(text)
         damage(layer, dice)
         stage = Usd.Stage.Open(layer)
         time = dice.choice([None, -1.0, 0.5, 7.0])

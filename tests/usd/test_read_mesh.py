@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel, Vt
+from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
 import omni.warp_core as wp
 
@@ -383,19 +383,3 @@ def test_a_mesh_whose_payload_is_not_loaded_says_so():
 def test_a_time_that_is_no_number_is_told_as_that(time):
     with pytest.raises(ValueError, match=r"time is .*, and a time code is a number"):
         wp.usd.read_mesh(define(), time)
-
-
-def test_a_skinned_mesh_is_read_in_its_rest_pose_until_the_skinning_is_baked():
-    stage = new_stage()
-    root, skeleton = UsdSkel.Root.Define(stage, "/Doll"), UsdSkel.Skeleton.Define(stage, "/Doll/Bones")
-    skeleton.CreateJointsAttr(["hip"])
-    skeleton.CreateBindTransformsAttr([Gf.Matrix4d(1)])
-    skeleton.CreateRestTransformsAttr([Gf.Matrix4d().SetTranslate((0, 0, 7))])
-    mesh = define(stage=stage, path="/Doll/Skin")
-    binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
-    binding.CreateSkeletonRel().AddTarget("/Doll/Bones")
-    binding.CreateJointIndicesPrimvar(False, 1).Set([0] * 5)
-    binding.CreateJointWeightsPrimvar(False, 1).Set([1.0] * 5)
-    np.testing.assert_array_equal(wp.usd.read_mesh(mesh).points, HOUSE[0])
-    assert UsdSkel.BakeSkinning(root, Gf.Interval(1, 1))
-    np.testing.assert_allclose(wp.usd.read_mesh(mesh, 1).points, np.add(HOUSE[0], [0, 0, 7]), atol=1e-6)

@@ -19,6 +19,7 @@ from ..usd.output_layer import FrameFile, SampleLayer
 from ..usd.pictures.camera import stage_view
 from ..usd.pictures.drawables import GREY, Gatherer
 from ..usd.pictures.pieces import Piece
+from ..usd.skinning import is_bound
 from ..usd.stage import StageError
 from .dense_volumes import volume_arrays
 from .fewer_triangles import Part, fewer_triangles
@@ -294,7 +295,9 @@ def _has_parts(prim: Usd.Prim) -> bool:
 
 def _varies(prim: Usd.Prim) -> bool:
     parts = Usd.PrimRange(prim) if _has_parts(prim) else [prim]
-    return any(attribute.ValueMightBeTimeVarying() for part in parts for attribute in part.GetAttributes())
+    return is_bound(prim) or any(
+        attribute.ValueMightBeTimeVarying() for part in parts for attribute in part.GetAttributes()
+    )
 
 
 def _moves(prim: Usd.Prim) -> bool:

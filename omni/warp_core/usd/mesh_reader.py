@@ -29,7 +29,8 @@ from .prim_access import (
     transformed_normals,
     transformed_vectors,
 )
-from .primvars import Elements, Primvar, read_normals, read_primvars, uvs_of
+from .primvars import Elements, NormalChange, Primvar, read_normals, read_primvars, uvs_of
+from .skinning import Pose, Skeletons
 from .stage import StageError
 
 
@@ -66,7 +67,9 @@ class MeshData:
     extent: tuple[Any, Any]
 
 
-def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = False) -> MeshData:
+def read_mesh(
+    prim: Any, time: Any = None, device: Any = None, *, world: bool = False, skinning: bool = True
+) -> MeshData:
     """Read a mesh of a stage as triangles.
 
     Convex faces become fans, concave ones are triangulated by ear clipping. A face of n corners gives n - 2 triangles,
@@ -79,6 +82,8 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
         device: Device of the arrays; None for the default device.
         world: Return points, normals and velocities in world space. `transform` is the identity then, and a mirroring
             transform does not turn triangles inside out.
+        skinning: Return points and normals as the skeleton of the mesh and its blend shapes pose them; False for the
+            rest pose. A posed mesh has no velocities, and of normals those of points and corners.
 
     Returns:
         The mesh as a `MeshData`.
@@ -98,15 +103,16 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
     mesh, at = schema_of(prim, UsdGeom.Mesh), time_code(time)
     matrix = local_to_world(mesh.GetPrim(), at)
     applied = matrix if world else np.identity(4)
-    points = numbers(mesh.GetPointsAttr(), at, np.float32, 3)
-    counts, indices = read_topology(mesh, at, len(points))
+    rest = numbers(mesh.GetPointsAttr(), at, np.float32, 3)
+    counts, indices = read_topology(mesh, at, len(rest))
+    pose, points = _posed(mesh, at, rest) if skinning else (None, rest)
     flip = (text_of(mesh.GetOrientationAttr(), at) == "leftHanded") != is_mirrored(applied)
     found = triangulate(points, counts, indices, flip, read_holes(mesh, at, len(counts)))
     elements = _elements(len(points), counts, indices, found)
     primvars = read_primvars(mesh.GetPrim(), at, elements, device)
     normals = read_normals(
         mesh.GetPrim(), mesh.GetNormalsAttr(), str(mesh.GetNormalsInterpolation()), at, elements, device,
-        lambda values: transformed_normals(values, applied) if world else values,
+        _turning(pose, len(points), indices, applied),
     )  # fmt: skip
     placed = transformed(points, applied)
     return MeshData(
@@ -118,10 +124,34 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
         uvs=uvs_of(primvars),
         primvars=primvars,
         subsets=read_subsets(mesh, at, len(points), len(counts), found.faces, device),
-        velocities=read_velocities(mesh, at, len(points), applied, device),
+        velocities=read_velocities(mesh, at, len(points), applied, device) if pose is None else None,
         transform=to_transform(np.identity(4) if world else matrix),
         extent=to_extent(*bounds(placed)),
     )
+
+
+def _posed(mesh: UsdGeom.Mesh, time: Usd.TimeCode, rest: np.ndarray) -> tuple[Pose | None, np.ndarray]:
+    """Return the pose of a mesh, None for one without a skeleton, and its points in that pose. Raises StageError."""
+    try:
+        moved = Skeletons().of(mesh.GetPrim())
+        pose = None if moved is None else moved.at(time)
+        return pose, rest if pose is None else pose.points(rest)
+    except StageError as error:
+        raise StageError(f"{error}; skinning=False reads the rest pose") from None
+
+
+def _turning(pose: Pose | None, points: int, indices: np.ndarray, matrix: np.ndarray) -> NormalChange:
+    """Return what a pose and then a matrix do to the normals of a mesh: None for those that no pose can turn."""
+    is_placed = np.array_equal(matrix, np.identity(4))
+
+    def turned(values: np.ndarray, interpolation: str) -> np.ndarray | None:
+        if pose is not None and interpolation not in ("vertex", "varying", "faceVarying"):
+            return None
+        if pose is not None:
+            values = pose.normals(values, points, indices if interpolation == "faceVarying" else None)
+        return values if is_placed else transformed_normals(values, matrix)
+
+    return turned
 
 
 def read_topology(mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: int) -> tuple[np.ndarray, np.ndarray]:

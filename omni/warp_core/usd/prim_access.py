@@ -181,6 +181,17 @@ def mean_scale(matrix: np.ndarray) -> float:
     return float(abs(np.linalg.det(matrix[:3, :3])) ** (1 / 3))
 
 
+@quietly
+def inverse_transposes(matrices: np.ndarray) -> np.ndarray:
+    """Return the inverse transposes of the turns of matrices, (k, 3, 3); zero where there is no inverse."""
+    rows = matrices[:, :3, :3]
+    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2]
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1)
+    determinants = np.einsum("ki,ki->k", a, cofactors[:, 0])
+    found: np.ndarray = cofactors / np.where(determinants == 0.0, np.inf, determinants)[:, None, None]
+    return found
+
+
 def row_matrix(matrix: np.ndarray) -> Gf.Matrix4d:
     """Return a matrix for column vectors as USD has it."""
     return Gf.Matrix4d(np.asarray(matrix, np.float64).T.tolist())

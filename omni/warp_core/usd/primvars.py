@@ -17,6 +17,7 @@ from .prim_access import numbers, typed_value_of
 from .stage import StageError
 
 Change = Callable[[np.ndarray], np.ndarray]
+NormalChange = Callable[[np.ndarray, str], "np.ndarray | None"]  # of normals with an interpolation; None ends them
 
 UV_NAMES = ("st", "uv", "UVMap", "st0", "st_0", "map1")
 _NORMALS = "normals"
@@ -60,7 +61,7 @@ def read_primvars(prim: Usd.Prim, time: Usd.TimeCode, elements: Elements, device
 
 def read_normals(
     prim: Usd.Prim, attribute: Usd.Attribute, interpolation: str, time: Usd.TimeCode, elements: Elements,
-    device: Any, change: Change,
+    device: Any, change: NormalChange,
 ) -> Primvar | None:  # fmt: skip
     """Return the normals of a prim after a change, None if it has none. `primvars:normals` goes before `normals`."""
     primvar = UsdGeom.PrimvarsAPI(prim).GetPrimvar(_NORMALS)
@@ -70,7 +71,10 @@ def read_normals(
     if not len(values):
         return None
     _require_size(attribute, values, interpolation, elements, 1)
-    chosen = _chosen(change(values), interpolation, elements)
+    changed = change(values, interpolation)
+    if changed is None:
+        return None
+    chosen = _chosen(changed, interpolation, elements)
     return Primvar(to_array(chosen, "normal3f[]", device), interpolation, "normal3f[]")
 
 
@@ -85,15 +89,18 @@ def why_unfit(primvar: UsdGeom.Primvar, time: Usd.TimeCode, elements: Elements) 
 
 def _read(
     primvar: UsdGeom.Primvar, time: Usd.TimeCode, elements: Elements, device: Any,
-    change: Change | None = None, shape: tuple[int, ...] | None = None,
+    change: NormalChange | None = None, shape: tuple[int, ...] | None = None,
 ) -> Primvar | None:  # fmt: skip
     found = _values(primvar, time, elements, shape)
     if found is None:
         return None
     values, size, interpolation, type_name = found
+    changed = values if change is None else change(values, interpolation)
+    if changed is None:
+        return None
     if size > 1:
-        values = values.reshape(-1, size, *values.shape[1:])
-    chosen = _chosen(values if change is None else change(values), interpolation, elements)
+        changed = changed.reshape(-1, size, *values.shape[1:])
+    chosen = _chosen(changed, interpolation, elements)
     if values.dtype.kind == "O":
         return Primvar(tuple(chosen.tolist()), interpolation, type_name)
     return Primvar(_grouped(chosen, type_name, size, device), interpolation, type_name)

@@ -78,7 +78,7 @@ class Gatherer:
     def at(self, time: Usd.TimeCode) -> Drawable:
         """Everything to draw at a time. Raises StageError where it is too large."""
         root = self.stage.GetPseudoRoot()
-        self._volumes.begin()
+        self.begin()
         return self._together(list(_limited(self._below(root, root, time, Usd.PrimDefaultPredicate, ()))))
 
     @np.errstate(all="ignore")
@@ -95,8 +95,9 @@ class Gatherer:
         return joined(parts) if parts else None
 
     def begin(self) -> None:
-        """Begin another picture: volumes that the last one did not use are forgotten."""
+        """Begin another picture: volumes that the last one did not use are forgotten, and skeletons looked up anew."""
         self._volumes.begin()
+        self._pieces.begin()
 
     def _below(
         self, top: Usd.Prim, space: Usd.Prim, time: Usd.TimeCode, predicate: object, within: tuple[str, ...]

@@ -16,8 +16,9 @@ from ..curves import read_curves
 from ..mesh_reader import read_holes, read_topology
 from ..numpy_conversion import to_numpy
 from ..polygons import Triangulation, triangulate
-from ..prim_access import bounds, mean_scale, numbers, text_of
+from ..prim_access import bounds, inverse_transposes, mean_scale, numbers, text_of
 from ..primvars import Elements, why_unfit
+from ..skinning import Pose, Skeletons
 from ..stage import StageError, unraised_errors
 from .drawn_volumes import DrawnVolume, VolumeLoader
 from .shapes import Surface, triangles_of, tubes
@@ -83,7 +84,7 @@ class Piece:
             return self
         with np.errstate(all="ignore"):
             factors = np.array([mean_scale(m) for m in matrices], np.float32)
-            normals = _inverse_transposes(matrices)
+            normals = inverse_transposes(matrices)
             steps = (np.arange(count, dtype=np.int64) * n)[:, None, None]
             return Piece(
                 _moved(self.vertices, matrices),
@@ -104,15 +105,6 @@ class Piece:
 def _moved(points: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     moved = np.einsum("nj,kij->kni", points, matrices[:, :3, :3]) + matrices[:, None, :3, 3]
     return moved.reshape(-1, 3).astype(np.float32)
-
-
-def _inverse_transposes(matrices: np.ndarray) -> np.ndarray:
-    """Return the inverse transposes of matrices, zero where there is no inverse."""
-    rows = matrices[:, :3, :3]
-    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2]
-    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1)
-    determinants = np.einsum("ki,ki->k", a, cofactors[:, 0])
-    return cofactors / np.where(determinants == 0.0, np.inf, determinants)[:, None, None]
 
 
 def _repeated(own: np.ndarray | None, given: np.ndarray | None, count: int, size: int) -> np.ndarray | None:
@@ -141,6 +133,11 @@ class Pieces:
         self._volumes = volumes
         self._warn = warn
         self._told: set[str] = set()
+        self._skeletons = Skeletons()
+
+    def begin(self) -> None:
+        """Begin another picture: prims and skeletons may be others."""
+        self._skeletons = Skeletons()
 
     def of(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
         """Return the piece of a prim in its own space, None where it has none. Raises StageError."""
@@ -169,8 +166,9 @@ class Pieces:
             self._warn(text)
 
     def _mesh(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> Piece | None:
-        points = numbers(mesh.GetPointsAttr(), time, np.float32, 3)
-        found, faces, corners = self._topology_of(mesh, time, points)
+        rest = numbers(mesh.GetPointsAttr(), time, np.float32, 3)
+        found, faces, corners = self._topology_of(mesh, time, rest)
+        points, pose = self._posed(mesh.GetPrim(), time, rest)
         counts = {"uniform": faces, "varying": len(points), "vertex": len(points), "faceVarying": corners}
         elements = Elements(counts, {})
         valid = (found.triangles >= 0).all(1) & (found.triangles < len(points)).all(1)
@@ -179,11 +177,7 @@ class Pieces:
             return None
         rows = {"uniform": found.faces[valid][:, None].repeat(3, 1), "faceVarying": found.corners[valid]}
         colors, kind = self.colors(mesh, time, elements)
-        normals, normal_kind = _normals(mesh, time)
-        wanted = elements.counts.get(normal_kind, 1)
-        if normals is not None and len(normals) != wanted:
-            has = f"has {len(normals)} normals, and their interpolation {normal_kind!r} needs {wanted}"
-            self._tell(f"{mesh.GetPath()}.normals", f"{mesh.GetPath()} {has}; the picture has other normals")
+        normals, normal_kind = self._directions(mesh, time, elements, pose)
         if kind in rows or normal_kind in rows:  # every triangle gets vertices of its own
             spread = [_at_corners(v, rows.get(k, triangles)) for v, k in ((colors, kind), (normals, normal_kind))]
             points, triangles = points[triangles.reshape(-1)], np.arange(triangles.size, dtype=np.int32).reshape(-1, 3)
@@ -193,6 +187,33 @@ class Pieces:
         if normals is not None and len(normals) in (1, len(points)):
             directions = _spread(normals, len(points))
         return Piece(points, directions, triangles, shades)
+
+    def _directions(
+        self, mesh: UsdGeom.Mesh, time: Usd.TimeCode, elements: Elements, pose: Pose | None
+    ) -> tuple[np.ndarray | None, str]:
+        """Return the normals of a mesh in its pose and their interpolation; warn if they do not fit its elements."""
+        normals, kind = _normals(mesh, time)
+        wanted, points = elements.counts.get(kind, 1), elements.counts["vertex"]
+        if normals is not None and len(normals) != wanted:
+            has = f"has {len(normals)} normals, and their interpolation {kind!r} needs {wanted}"
+            self._tell(f"{mesh.GetPath()}.normals", f"{mesh.GetPath()} {has}; the picture has other normals")
+        if normals is None or pose is None:
+            return normals, kind
+        corners = numbers(mesh.GetFaceVertexIndicesAttr(), time, np.int32) if kind == "faceVarying" else None
+        is_fit = len(normals) == wanted and kind in ("vertex", "varying", "faceVarying")
+        if not is_fit or (corners is not None and not ((corners >= 0) & (corners < points)).all()):
+            return None, ""
+        return pose.normals(normals, points, corners), kind
+
+    def _posed(self, prim: Usd.Prim, time: Usd.TimeCode, rest: np.ndarray) -> tuple[np.ndarray, Pose | None]:
+        """Return the points as a skeleton poses them, and the pose; those of the rest pose where it is broken."""
+        try:
+            moved = self._skeletons.of(prim)
+            pose = None if moved is None else moved.at(time)
+            return (rest, None) if pose is None else (pose.points(rest), pose)
+        except StageError as error:
+            self._tell(f"{prim.GetPath()} posed", f"{error}; the picture has its rest pose")
+            return rest, None
 
     def _topology_of(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: np.ndarray) -> _Topology:
         path = str(mesh.GetPath())
