@@ -110,6 +110,7 @@ class SampleLayer:
         self._attributes: set[Sdf.Path] = set()
         self._prims: dict[str, str] = {}
         self._relations: dict[tuple[str, str], Sequence[str]] = {}
+        self._unapplied: dict[str, str] = {}
         self._files: list[FrameFile] = []
         self.samples = 0
         self.first: float | None = None
@@ -177,6 +178,13 @@ class SampleLayer:
         spec.relationships[name].targetPathList.explicitItems = [Sdf.Path(target) for target in targets]
         self._relations[prim, name] = targets
 
+    def unapply(self, prim: str, schema: str) -> None:
+        """Take an API schema off a prim, at all times."""
+        spec, removed = Sdf.CreatePrimInLayer(self._layer, prim), Sdf.TokenListOp()
+        removed.deletedItems = [schema]
+        spec.SetInfo("apiSchemas", removed)
+        self._unapplied[prim] = schema
+
     def attach(self, file: FrameFile) -> None:
         """Store a file as the time sample of asset attributes. Layers that have a place for files write it."""
         self._files.append(file)
@@ -187,11 +195,13 @@ class SampleLayer:
             self.set(prim, attribute, "asset", Sdf.AssetPath(path), file.frame)
 
     def copy_to(self, other: SampleLayer) -> None:
-        """Store all prims, values, samples and files in another layer too."""
+        """Store all prims, values, samples, files and schemas taken off in another layer too."""
         for prim, type_name in self._prims.items():
             other.define(prim, type_name)
         for (prim, name), targets in self._relations.items():
             other.relate(prim, name, targets)
+        for prim, schema in self._unapplied.items():
+            other.unapply(prim, schema)
         for file in self._files:
             other.attach(file)
         for path in self._attributes:

@@ -87,7 +87,8 @@ def read_curves(db: Any) -> None:
 
 def _read(db: Any, kind: str) -> Bundle:
     path = one_target(db, "prim")
-    prim: Bundle = db.per_instance_state.reader.read_one(db, path, "*")
+    posed_by = "skinning" if kind == "Mesh" and db.inputs.skinning else ""
+    prim: Bundle = db.per_instance_state.reader.read_one(db, path, "*", posed_by)
     if prim.value("sourcePrimType") != kind:
         raise GraphError(f"{path} is {prim.value('sourcePrimType') or 'a prim without a type'}, and a {kind} is needed")
     for name, (attribute, type_name) in _READ[kind].items():

@@ -1,4 +1,4 @@
-"""Followers of the geometry that a play writes: bounds, normals and velocities, which would go stale."""
+"""Followers of the geometry that a play writes: bounds, normals, velocities and skeletons, which would go stale."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...usd.numpy_conversion import to_usd
 from ...usd.output_layer import SampleLayer
 from ...usd.prim_access import bounds
 from ..graph.node_graph import Log
+from .posed_prims import PosedPrims
 
 Key = tuple[str, str]
 _EXTENT, _EXTENT_TYPE, _POINTS = "extent", "float3[]", "points"
@@ -21,6 +22,7 @@ _INSTANCES = ("orientations", "orientationsf", "positions", "protoIndices", "sca
 _BOUNDED = frozenset((_POINTS, "widths", "axis", *_SIZES, *_INSTANCES))
 _TRANSFORM = "xformOp"  # begins the names of what moves a prim
 _NORMALS = ("normals", "primvars:normals")
+_BINDING = "SkelBindingAPI"
 _VELOCITIES = ("velocities", "accelerations")
 
 
@@ -30,6 +32,7 @@ class Store(Protocol):
     stage: Usd.Stage
     log: Log
     frame: int
+    posed: PosedPrims
 
     def is_written(self, path: str, name: str) -> bool:
         """True if the play has written an attribute."""
@@ -51,7 +54,7 @@ class Store(Protocol):
 
 
 class Followers:
-    """Keeps bounds right, and ends the normals and velocities that belong to points of before."""
+    """Keeps bounds right, and ends the normals, velocities and skeletons that belong to points of before."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -59,6 +62,7 @@ class Followers:
         self._ended: set[Key] = set()
         self._hinted: set[str] = set()  # prims whose models have no bounds of before
         self._followed: set[str] = set()
+        self._unbound: set[str] = set()
         self._instancers: list[tuple[str, list[Sdf.Path]]] | None = None
 
     def follow(self, output: SampleLayer, dirty: Iterable[Key]) -> None:
@@ -79,6 +83,7 @@ class Followers:
                 self._end_extent(output, prim)
             if _POINTS in names and prim.IsA(UsdGeom.PointBased):
                 self._end_old(output, prim)
+                self._unbind(output, path)
             self._end_instancers(output, path)
 
     def _bound(self, output: SampleLayer, prim: Usd.Prim) -> None:
@@ -139,6 +144,12 @@ class Followers:
             f"moves, and the scene has {', '.join(old)} for the points before; the result has none of these from frame "
             f"{self._store.frame} on. To have new ones, write them as well",
         )
+
+    def _unbind(self, output: SampleLayer, path: str) -> None:
+        """Free posed points from their skeleton, which would move them once more."""
+        if path not in self._unbound and self._store.posed.is_read(path):
+            self._unbound.add(path)
+            output.unapply(path, _BINDING)
 
     def _is_left(self, prim: Usd.Prim, name: str) -> bool:
         path = prim.GetPath().pathString

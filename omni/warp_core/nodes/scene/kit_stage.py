@@ -43,6 +43,14 @@ class KitStore(StageStore):
             raise GraphError(why_empty(attribute))
         return kind, coerce(value, kind)
 
+    def source(self, path: str, timecode: float | None) -> tuple[Usd.Prim, Usd.TimeCode]:
+        """Return the prim and the time that a read at `timecode`, None for now, looks at. Raises GraphError."""
+        self.posed.look_again()
+        present = self.prim(path)
+        if timecode is None:
+            return present, self.now
+        return self._authored.GetPrimAtPath(present.GetPath()), Usd.TimeCode(float(timecode))
+
     def changes_of(self, path: str) -> int:
         """Return another number at each call, as others may have written to the prim."""
         self._looks += 1
@@ -87,6 +95,11 @@ class SessionWriter(SampleLayer):
         path = self.declare(prim, name, type_name)
         with Usd.EditContext(self._stage, self._stage.GetSessionLayer()):
             self._stage.GetAttributeAtPath(path).Set(value)
+
+    def unapply(self, prim: str, schema: str) -> None:
+        """Take an API schema off a prim."""
+        with Usd.EditContext(self._stage, self._stage.GetSessionLayer()):
+            self._stage.GetPrimAtPath(prim).RemoveAppliedSchema(schema)
 
     def relate(self, prim: str, name: str, targets: Sequence[str]) -> None:
         """Do nothing: the store has set the targets."""

@@ -26,6 +26,7 @@ from . import topology_check
 from .absent_attributes import why_absent, why_empty
 from .followers import Followers
 from .interpolation_check import InterpolationCheck
+from .posed_prims import POINTS, PosedPrims
 from .stage_prims import StagePrims
 
 Key = tuple[str, str]
@@ -81,6 +82,7 @@ class StageStore:
         self._topology = topology_check.TopologyCheck(self.now_or_none, self.scene_or_none, log.warning)
         self._interpolation = InterpolationCheck(self.now_or_none, self._interpolate, log.warning)
         self._followers = Followers(self)
+        self.posed = PosedPrims(self)
         self._changes: Counter[str] = Counter()  # writes to each prim
         self.has_equal = False  # True once a node would have written what is there already
         self.switched: set[str] = set()  # prims that nodes have switched off, and perhaps on again
@@ -141,6 +143,10 @@ class StageStore:
         if not source.ValueMightBeTimeVarying():
             self._static[key] = result
         return result
+
+    def source(self, path: str, timecode: float | None) -> tuple[Usd.Prim, Usd.TimeCode]:
+        """Return the prim and the time that a read at `timecode`, None for now, looks at. Raises GraphError."""
+        return self.prim(path), self.now if timecode is None else Usd.TimeCode(timecode)
 
     def write(self, path: str, name: str, kind: AttributeType, value: Value) -> None:
         """Set the value for this frame and later ones. Raises GraphError."""
@@ -209,6 +215,8 @@ class StageStore:
         otherwise reach back to the start.
         """
         frames: Sequence[int] = range(self.start, self.frame)
+        if source.GetName() == POINTS and self.posed.is_read(path := str(source.GetPrim().GetPath())):
+            return [(frame, self.posed.points(path, frame * self.scale)) for frame in frames]
         if not source.ValueMightBeTimeVarying():
             frames = sorted({*frames[:1], *frames[-1:]})  # USD interpolates: the value holds up to the frame before
         values = ((frame, _usd_value(source, Usd.TimeCode(frame * self.scale))) for frame in frames)
@@ -312,10 +320,14 @@ class StageStore:
                     "write to another prim, or set usdTimecode of the reading node to read what the scene has"
                 )
 
-    def local_box(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The lowest and highest corner of a prim and all below it, and the transform of that box to the prim."""
-        if self.value_names(path, "points"):
-            points, reach = np.asarray(self.look(path, "points")[1], np.float64), self.reach(path)
+    def local_box(self, path: str, points: Value = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The lowest and highest corner of a prim and all below it, and the transform of that box to the prim.
+
+        `points` are those of the prim where they are not as the stage has them.
+        """
+        if points is not None or self.value_names(path, "points"):
+            points = np.asarray(self.look(path, "points")[1] if points is None else points, np.float64)
+            reach = self.reach(path)
             low, high = (points.min(0) - reach, points.max(0) + reach) if len(points) else np.zeros((2, 3))
             return low, high, np.identity(4)
         cache = UsdGeom.BBoxCache(self.now, [UsdGeom.Tokens.default_, UsdGeom.Tokens.proxy, UsdGeom.Tokens.render])

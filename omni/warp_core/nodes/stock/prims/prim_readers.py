@@ -21,6 +21,7 @@ from ..declaration import node_type
 from .bundle_nodes import dynamic_names, take
 from .prim_nodes import PRIM_INPUTS, one_target, prim_path
 
+_REST = ":default"  # ends the names of what a posed mesh has in its rest pose
 GRAPH_TYPES = frozenset({"OmniGraph", "OmniGraphNode", "ComputeGraph", "ComputeNode", "Output"})
 
 
@@ -43,47 +44,50 @@ class PrimReader:
         self._states: dict[str, tuple] = {}  # of each prim: what decides its attributes, and which of them may vary
         self._bundle = EMPTY
 
-    def read(self, db: Database, paths: Iterable[str], names: str) -> Bundle:
+    def read(self, db: Database, paths: Iterable[str], names: str, posed_by: str = "") -> Bundle:
         """Return the bundle of prims, of the attributes that fit `names`; the one before if nothing changed.
 
+        `posed_by` names the input by which the node asks for meshes as their skeletons pose them, "" for the rest pose.
         Raises GraphError.
         """
-        prims = {path: self._prim(db, path, names) for path in dict.fromkeys(paths)}
+        prims = {path: self._prim(db, path, names, posed_by) for path in dict.fromkeys(paths)}
         unchanged = list(prims) == list(self._last) and all(self._last[path] is prim for path, prim in prims.items())
         self._last = prims
         if not unchanged or self._bundle is EMPTY:
             self._bundle = prims_bundle(list(prims.values()))
         return self._bundle
 
-    def read_one(self, db: Database, path: str, names: str) -> Bundle:
+    def read_one(self, db: Database, path: str, names: str, posed_by: str = "") -> Bundle:
         """Return the bundle of one prim."""
-        return self.read(db, [path], names).children["prim0"]
+        return self.read(db, [path], names, posed_by).children["prim0"]
 
-    def _prim(self, db: Database, path: str, patterns: str) -> Bundle:
+    def _prim(self, db: Database, path: str, patterns: str, posed_by: str) -> Bundle:
         store, time, last = db.host.store, timecode(db), self._last.get(path, EMPTY)
         if time is None:
             store.note_read(graph_path(db), path)
             store.note_use(path, "points")  # of all that a bundle has, what a graph moves
-        items, names = self._unchanged(db, path, time, patterns)
+        items, names = self._unchanged(db, path, time, (patterns, posed_by))
         for name in names:
             kind, value = store.look(path, name, time)
             items[name] = _item(last, name, kind, value, store.interpolation(path, name))
-        for name, kind_name, value in _derived(db, path, time):
+        if posed_by:
+            _pose(db, path, time, items, last, posed_by)
+        for name, kind_name, value in _derived(db, path, time, items):
             items[name] = _item(last, name, parse(kind_name), value, "")
         if len(items) == len(last.attributes) and all(last.attributes.get(n) is i for n, i in items.items()):
             return last
         return Bundle(items)
 
     def _unchanged(
-        self, db: Database, path: str, time: float | None, patterns: str
+        self, db: Database, path: str, time: float | None, choice: tuple[str, str]
     ) -> tuple[dict[str, Item], list[str]]:
         """Return the attributes that need no reading, and the names of the others."""
         store = db.host.store
-        state = (store.changes_of(path) if time is None else 0, time, patterns, _wants_box(db))
+        state = (store.changes_of(path) if time is None else 0, time, choice, _wants_box(db))
         known, varying = self._states.get(path, ((), []))
         if known == state and path in self._last:
             return dict(self._last[path].attributes), varying
-        fits = Wildcards(patterns).fits
+        fits = Wildcards(choice[0]).fits
         names = [name for name in store.value_names(path) if fits(name)]
         self._states[path] = (state, store.varying(path, names) if time is None else [])
         return {}, names
@@ -100,19 +104,37 @@ def _item(last: Bundle, name: str, kind: AttributeType, value: Value, interpolat
     return Item(kind, frozen(value), metadata)
 
 
+def _pose(db: Database, path: str, time: float | None, items: dict[str, Item], last: Bundle, posed_by: str) -> None:
+    """Give a prim the values of its pose; those of the rest pose get names that end with `:default`."""
+    store = db.host.store
+    try:
+        posed = store.posed.of(path, time)
+    except GraphError as error:
+        raise GraphError(f"{error}; set inputs:{posed_by} to false to read the rest pose") from None
+    for name in posed.stale if posed is not None else ():
+        items.pop(name, None)
+    for name, (kind, value) in posed.values.items() if posed is not None else ():
+        if name in items:
+            interpolation = store.interpolation(path, name)
+            rest_kind, rest = store.look(path, name, time)
+            items[f"{name}{_REST}"] = _item(last, f"{name}{_REST}", rest_kind, rest, interpolation)
+            items[name] = _item(last, name, kind, value, interpolation)
+
+
 def _wants_box(db: Database) -> bool:
     box = db.node.find("inputs", "computeBoundingBox")
     return box is not None and bool(box.value)
 
 
-def _derived(db: Database, path: str, time: float | None) -> Iterator[tuple[str, str, Any]]:
+def _derived(db: Database, path: str, time: float | None, items: dict[str, Item]) -> Iterator[tuple[str, str, Any]]:
     """Yield what a bundle has besides the attributes of its prim."""
     store = db.host.store
     yield "sourcePrimPath", "token", path
     yield "sourcePrimType", "token", str(store.prim(path).GetTypeName())
     yield "worldMatrix", "matrixd[4]", store.local_to_world(path, time)
     if _wants_box(db):
-        low, high, matrix = store.local_box(path)
+        posed = items["points"].value if f"points{_REST}" in items else None
+        low, high, matrix = store.local_box(path, posed)
         yield "bboxMinCorner", "pointd[3]", low
         yield "bboxMaxCorner", "pointd[3]", high
         yield "bboxTransform", "matrixd[4]", matrix
@@ -139,6 +161,10 @@ class _Reading:
         return PrimReader()
 
 
+def _skel(db: Database) -> str:
+    return "applySkelBinding" if db.inputs.applySkelBinding else ""
+
+
 class ReadPrimsV2(_Reading):
     """Prims as a bundle with one child for each: `prims`, or those below them that fit `pathPattern`."""
 
@@ -151,7 +177,7 @@ class ReadPrimsV2(_Reading):
         else:
             type_fits = Wildcards(db.inputs.typePattern or "*").fits
             paths = [path for path in paths if type_fits(str(db.host.store.prim(path).GetTypeName()))]
-        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport)
+        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport, _skel(db))
         return True
 
 
@@ -164,7 +190,7 @@ class ReadPrims(_Reading):
         paths = db.inputs.prims
         if db.inputs.useFindPrims:
             paths = search(db, paths, db.inputs.pathPattern, db.inputs.typePattern)
-        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport)
+        db.outputs.primsBundle = db.shared_state.read(db, paths, db.inputs.attrNamesToImport, _skel(db))
         return True
 
 
@@ -234,8 +260,14 @@ _NAMES = {
     "computeBoundingBox": {"type": "bool", "description": "Whether to add the bounds", "default": False},
 }
 _PRIMS = {"prims": {"type": "target", "description": "The prims", "optional": True}}
+_SKEL = {
+    "applySkelBinding": {
+        "type": "bool",
+        "description": "Whether to read points and normals as skeletons and blend shapes pose them",
+        "default": False,
+    }
+}
 _UNUSED = {
-    "applySkelBinding": {"type": "bool", "description": "Not supported here", "default": False},
     "enableChangeTracking": {"type": "bool", "description": "No effect: changes are tracked", "default": False},
     "enableBundleChangeTracking": {"type": "bool", "description": "No effect: changes are tracked", "default": False},
     "_debugStamp": {"type": "int", "description": "No effect", "default": 0},
@@ -264,8 +296,8 @@ def _reader(name: str, version: int, cls: type, inputs: dict, outputs: dict) -> 
 
 
 TYPES = [
-    _reader("ReadPrimsV2", 1, ReadPrimsV2, _PRIMS | _patterns("") | _UNUSED, _BUNDLE),
-    _reader("ReadPrims", 3, ReadPrims, _PRIMS | _FIND | _patterns("*") | _UNUSED, _BUNDLE),
+    _reader("ReadPrimsV2", 1, ReadPrimsV2, _PRIMS | _patterns("") | _SKEL | _UNUSED, _BUNDLE),
+    _reader("ReadPrims", 3, ReadPrims, _PRIMS | _FIND | _patterns("*") | _SKEL | _UNUSED, _BUNDLE),
     _reader("ReadPrimsBundle", 3, ReadPrimsBundle, _PRIMS | _PATHS, _BUNDLE),
     _reader("ReadPrimBundle", 6, ReadPrimBundle, PRIM_INPUTS, _ONE),
     _reader("ReadPrim", 9, ReadPrim, _ONE_PRIM, _ONE),
