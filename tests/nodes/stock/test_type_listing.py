@@ -48,11 +48,23 @@ def test_all_types_are_listed_by_name(run):
     assert line.split(maxsplit=2)[1:2] == ["1"] and "The remainder of a / b" in line
 
 
+def entries(lines):
+    """By attribute: the words of its first line, and the text below it."""
+    found, name = {}, ""
+    for line in lines:
+        if re.match("(inputs|outputs|state):", line):
+            name, _, rest = line.partition("  ")
+            found[name] = [rest, ""]
+        elif name:
+            found[name][1] += f" {line.strip()}"
+    return found
+
+
 @pytest.mark.parametrize("name", ["Ease", "ease", "omni.graph.nodes.Ease"])
 def test_one_type_is_shown_with_its_attributes(run, name):
     code, lines, _ = run(name)
     assert code == cli.OK and lines[0] == "omni.graph.nodes.Ease, version 2"
-    table = {line.split()[0]: line for line in lines[4:]}
+    table = entries(lines)
     assert set(table) == {
         "inputs:start",
         "inputs:end",
@@ -61,17 +73,24 @@ def test_one_type_is_shown_with_its_attributes(run, name):
         "inputs:easeFunc",
         "outputs:result",
     }
-    assert table["inputs:blendExponent"].split()[1:3] == ["int", "2"]
-    assert "(EaseIn, EaseOut, EaseInOut, Linear" in table["inputs:easeFunc"]
+    assert table["inputs:blendExponent"][0] == "int = 2"
+    assert "(EaseIn, EaseOut, EaseInOut, Linear" in table["inputs:easeFunc"][1]
 
 
 def test_defaults_and_differences_are_shown(run):
-    lines = run("MakeTransform")[1]
-    assert next(line for line in lines if "inputs:scale" in line).split()[2:5] == ["[1.0,", "1.0,", "1.0]"]
+    assert entries(run("MakeTransform")[1])["inputs:scale"][0].endswith("= [1.0, 1.0, 1.0]")
     assert any(line.startswith("Unlike in Kit: ") for line in run("RandomBoolean")[1])
-    cloth = {line.split()[0]: line.split() for line in run("ClothSimulate")[1] if line.startswith("inputs:")}
-    assert cloth["inputs:contactFrictionCoeff"][2] == "0.2", "not 0.20000000298, which a float holds"
-    assert cloth["inputs:collider"][2:4] == ["A", "mesh"], "a bundle has no default"
+    cloth = entries(run("ClothSimulate")[1])
+    assert cloth["inputs:contactFrictionCoeff"][0] == "float = 0.2", "not 0.20000000298, which a float holds"
+    assert cloth["inputs:collider"][0] == "bundle", "a bundle has no default"
+    assert cloth["inputs:enabled"][0] == "bool = true", "as in a .usda"
+    assert cloth["inputs:gravity"][0] == "vectorf[3] = [0.0, -980.0, 0.0]"
+
+
+def test_a_text_of_several_lines_keeps_them(run):
+    lines = run("Kernel")[1]
+    at = lines.index("    the default:")
+    assert lines[at + 1 : at + 4] == ["        @wp.kernel", "        def compute():", "            pass"]
 
 
 def test_a_part_of_a_name_lists_what_has_it(run):
@@ -87,10 +106,16 @@ def test_names_that_nothing_has_get_a_suggestion(run):
 
 
 def test_lines_fit_the_terminal(run, monkeypatch):
+    assert max(map(len, run("Kernel")[1])) <= 100, "also without one"
     monkeypatch.setattr(console, "columns", lambda: 80)
     lines = run("Random")[1]
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines)) <= 80 and max(map(len, run("Kernel")[1])) <= 80
     assert any(line.startswith(" ") for line in lines), "long descriptions go on in the next line"
+
+
+def test_a_pipe_gets_a_line_for_each_type(run):
+    lines = run()[1]
+    assert not any(line.startswith(" ") or line.endswith(" ") for line in lines)
 
 
 def test_help_says_what_it_does(capsys):
@@ -98,11 +123,3 @@ def test_help_says_what_it_does(capsys):
         cli.main(["nodes", "--help"])
     text = capsys.readouterr().out
     assert "list the node types" in text and "NAME" in text
-
-
-def test_defaults_are_written_as_a_user_writes_them(run):
-    _, lines, _ = run("ClothSimulate")
-    rows = {line.split()[0]: line for line in lines if line.startswith("inputs:")}
-    assert " 0.2 " in rows["inputs:contactFrictionCoeff"]
-    assert "[0.0, -980.0, 0.0]" in rows["inputs:gravity"]
-    assert "Bundle" not in rows["inputs:cloth"]

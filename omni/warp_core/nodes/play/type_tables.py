@@ -1,11 +1,11 @@
-"""The tables that `omni-warp nodes` prints: all node types, those of a folder, or one type with its attributes."""
+"""Lists of `omni-warp nodes`: all node types, those of a folder, or one type with its attributes."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
 from ...lang.errors import did_you_mean, nearest
@@ -14,6 +14,9 @@ from ..ogn.ogn_spec import NodeSpec
 from ..stock import node_registry, type_listing
 from ..stock.node_registry import Registry
 from . import console
+
+_WIDEST = 100  # columns that people read with ease
+_INDENT = "    "
 
 
 def show(name: str | None, folders: Sequence[str] = ()) -> None:
@@ -31,7 +34,7 @@ def show(name: str | None, folders: Sequence[str] = ()) -> None:
     if name and len(found) == 1:
         _print_type(found[0])
     else:
-        _print(_table(("type", "version", "description"), [_summary(spec) for spec in found]))
+        _print_list(found)
 
 
 def _described(folders: Sequence[str]) -> Registry:
@@ -44,27 +47,34 @@ def _described(folders: Sequence[str]) -> Registry:
     return registry
 
 
-def _summary(spec: NodeSpec) -> tuple[str, ...]:
-    return spec.name, str(spec.version), type_listing.first_sentence(spec)
-
-
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number == 0)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def _print(table: Table) -> None:
-    console.out.print(table, width=console.columns(), soft_wrap=False)
+def _print_list(specs: list[NodeSpec]) -> None:
+    """Print a line for each type; in a terminal, long descriptions go on below their own column."""
+    rows = [(spec.name, str(spec.version), type_listing.first_sentence(spec)) for spec in specs]
+    head = ("type", "version", "description")
+    wide = max(len(name) for name, *_ in (head, *rows))
+    for name, version, description in (head, *rows):
+        begin = f"{name:<{wide}}  {version:<7}  "
+        _print(description, console.columns(), begin, " " * len(begin), "bold" if name == head[0] else "")
 
 
 def _print_type(spec: NodeSpec) -> None:
-    console.out.print(Text(f"{spec.name}, version {spec.version}"))
-    console.out.print(Text(spec.description))
+    """Print a type: for each attribute a line with type and default, and below it the description."""
+    width = min(console.columns(), _WIDEST)
+    _print(f"{spec.name}, version {spec.version}", width, style="bold")
+    _print(spec.description, width)
     if limits := type_listing.limits(spec):
-        console.out.print(Text(f"Unlike in Kit: {limits}"))
+        _print(f"Unlike in Kit: {limits}", width)
     console.out.print()
-    _print(_table(("attribute", "type", "default", "description"), list(type_listing.attribute_rows(spec))))
+    for name, kind, default, description in type_listing.attribute_rows(spec):
+        is_text = "\n" in default
+        shown = f" = {default}" if default and not is_text else ""
+        _print(f"{name}  {kind}{shown}", width, rest=" " * 8)
+        _print(description, width, _INDENT, _INDENT)
+        for line in ("the default:", *(f"    {line}" for line in default.splitlines())) if is_text else ():
+            console.out.print(Text(f"{_INDENT}{line}".rstrip()))
+
+
+def _print(text: str, width: int, begin: str = "", rest: str = "", style: str = "") -> None:
+    lines = textwrap.wrap(text, width, initial_indent=begin, subsequent_indent=rest, break_long_words=False)
+    for line in lines or [begin.rstrip()]:
+        console.out.print(Text(line, style))

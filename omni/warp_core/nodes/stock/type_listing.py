@@ -66,6 +66,8 @@ def _default(attribute: AttributeSpec) -> str:
     if not has_default(attribute):
         return ""
     value = shown_default(attribute)
+    if isinstance(value, bool):
+        return str(value).lower()  # as in a .usda
     return str(list(value) if isinstance(value, tuple) else value)
 
 
