@@ -82,10 +82,13 @@ def test_subsets_over_time_and_of_instances(mesh):
         ("tetrahedron", [0], r"/Mesh/part is a subset of elements 'tetrahedron'"),
     ],
 )
-def test_subsets_that_do_not_fit_are_told(mesh, elements, indices, words):
+def test_a_mesh_is_read_without_subsets_that_do_not_fit(mesh, elements, indices, words):
     subset(mesh, "part", elements, indices)
-    with pytest.raises(wp.usd.StageError, match=words):
-        wp.usd.read_mesh(mesh)
+    subset(mesh, "whole", "face", [0])
+    with pytest.warns(UserWarning, match=f"{words}.*; the mesh is read without this subset") as told:
+        read = wp.usd.read_mesh(mesh)
+    assert told[0].filename == __file__ and len(told) == 1
+    assert list(read.subsets) == ["whole"] and len(read.points) == 12
 
 
 def test_what_was_read_is_written(mesh, tmp_path):

@@ -89,8 +89,11 @@ def read_mesh(
         The mesh as a `MeshData`.
 
     Raises:
-        StageError: The prim is no mesh, its topology, a primvar or a subset is invalid, or USD cannot read it. The
+        StageError: The prim is no mesh, its topology, a primvar or its skeleton is invalid, or USD cannot read it. The
             message has the prim, the attribute and the value.
+
+    Warns:
+        UserWarning: A subset does not fit the mesh, which is read without it.
 
     >>> from pxr import Usd, UsdGeom
     >>> stage = Usd.Stage.CreateInMemory()

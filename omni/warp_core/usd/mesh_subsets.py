@@ -14,6 +14,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 import omni.warp_core as wp
 
+from ..logger import warn
 from .authoring import host_values, set_held
 from .element_types import to_array
 from .prim_access import numbers, text_of
@@ -44,7 +45,7 @@ class MeshSubset:
 def read_subsets(
     mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: int, faces: int, triangles: np.ndarray, device: Any
 ) -> dict[str, MeshSubset]:
-    """Return the subsets of a mesh by the names of their prims. Raises StageError.
+    """Return the subsets of a mesh by the names of their prims, and warn about those that do not fit the mesh.
 
     Args:
         mesh: The mesh, with so many `points` and `faces`.
@@ -56,8 +57,12 @@ def read_subsets(
     """
     found = {}
     for prim in mesh.GetPrim().GetFilteredChildren(Usd.TraverseInstanceProxies()):
-        if prim.IsA(UsdGeom.Subset):
+        if not prim.IsA(UsdGeom.Subset):
+            continue
+        try:
             found[prim.GetName()] = _read(UsdGeom.Subset(prim), time, points, faces, triangles, device)
+        except StageError as error:
+            warn(f"{error}; the mesh is read without this subset", stacklevel=3)
     return found
 
 

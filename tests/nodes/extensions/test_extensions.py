@@ -1,7 +1,6 @@
 """Node types of other extensions: found by their manifest, loaded with what they import, played, tested, documented."""
 
 import json
-import re
 import sys
 import textwrap
 from pathlib import Path

@@ -13,10 +13,11 @@ import numpy as np
 from ..graph.attribute import GraphError
 from ..graph.bundle_exchange import input_bundle
 from ..stock.prims.prim_nodes import one_target
-from ..stock.prims.prim_readers import PrimReader
+from ..stock.prims.prim_readers import PrimReader, timecode
 from ..stock.prims.prim_writers import PrimWriter
 from ..values.attribute_values import same
 from ..values.bundles import EMPTY, Bundle, Item, item
+from .mesh_parts import NO_PART, read_part
 from .prim_bundles import array_of, find_prim, give, on_stage, triangles_of, world_matrix
 
 # By kind of prim: the outputs that a reader has, with the attribute and the type of each.
@@ -60,6 +61,11 @@ def read_mesh(db: Any) -> None:
     if prim is not state.prim:
         db.outputs.triangles = triangles_of(prim).ravel()
         state.prim = prim
+    name, path = db.inputs.subset, one_target(db, "prim")
+    part = read_part(db.host.store, path, name, timecode(db), prim) if name else NO_PART
+    _put(db, "subsetFaces", part.faces)
+    _put(db, "subsetPoints", part.points)
+    _put(db, "subsetTriangles", part.triangles.ravel())
 
 
 @on_stage
