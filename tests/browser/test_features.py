@@ -469,3 +469,17 @@ def test_points_that_a_kernel_makes_are_seen_at_once(start, open_tab, tmp_path):
       return Math.abs(place.x) < 1 && Math.abs(place.y) < 1;
     }))"""
     tab.until(inside)
+
+
+def test_all_buttons_stand_in_a_narrow_window(open_tab):
+    tab = open_tab()
+    tab.page.get_by_role("button", name="Run now").wait_for()
+    for width in (460, 340):
+        tab.page.set_viewport_size({"width": width, "height": 760})
+        for bar in (".top", ".timeline"):
+            outside = tab.page.evaluate(
+                """([bar, width]) => [...document.querySelectorAll(`${bar} > *`)]
+                  .filter((each) => each.getBoundingClientRect().right > width).map((each) => each.outerHTML)""",
+                [bar, width],
+            )
+            assert outside == []

@@ -6,6 +6,7 @@ A page of other sources speaks another language than the server: what is typed t
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 PAGE = Path(__file__).with_name("page")
@@ -32,8 +33,15 @@ def stamp(page: Path = PAGE, source: Path = SOURCE) -> None:
 def digest(source: Path) -> str:
     """Return the SHA-256 of the files that the page is built from, with their names."""
     files = [source / name for name in _ROOT_FILES] + sorted(p for p in (source / "src").rglob("*") if p.is_file())
+    states = [(file, file.stat()) for file in files]
+    return _digest(source, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
+
+
+@cache
+def _digest(source: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return what `digest` does. The page asks at each load, and reads files again only where one has changed."""
     found = hashlib.sha256()
-    for file in files:
+    for file, _, _ in files:
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         found.update(f"{file.relative_to(source).as_posix()}\0{content}\0".encode())
     return found.hexdigest()

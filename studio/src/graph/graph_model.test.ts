@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Graph, GraphNode, Port } from "../messages";
-import { inColumns, nodesOf, widthOf } from "./graph_model";
+import { heightOf, inColumns, nodesOf, widthOf } from "./graph_model";
 
 const port = (name: string, ...sources: string[]): Port => ({
   name,
@@ -51,4 +51,19 @@ test("columns of a large graph are as wide as their widest node", () => {
   const x = (name: string) => places.get(`/G/${name}`)?.x ?? Number.NaN;
   expect(x("last")).toBeGreaterThan(x("wide") + widthOf(nodes[1].data));
   expect(x("wide")).toBeGreaterThan(x("first") + widthOf(nodes[0].data));
+});
+
+test("nodes without wires stand in a grid below the others", () => {
+  const loose = Array.from({ length: 200 }, (_, i) => node(`loose${i}`, [port("inputs:x")]));
+  const nodes = nodesOf({ ...graph, nodes: [...graph.nodes, ...loose] });
+  const grid = nodes.slice(3);
+  const right = Math.max(...grid.map(({ position, data }) => position.x + widthOf(data)));
+  const [top, bottom] = [
+    Math.min(...grid.map(({ position }) => position.y)),
+    Math.max(...grid.map(({ position, data }) => position.y + heightOf(data))),
+  ];
+  expect(right / (bottom - top)).toBeGreaterThan(1);
+  expect(right / (bottom - top)).toBeLessThan(2.5);
+  for (const { position, data } of nodes.slice(0, 3)) expect(position.y + heightOf(data)).toBeLessThan(top);
+  expect(new Set(grid.map(({ position }) => `${position.x} ${position.y}`)).size).toBe(200);
 });

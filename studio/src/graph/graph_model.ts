@@ -16,6 +16,9 @@ const HEAD = 36;
 const MOST_ARRANGED = 1000; // nodes whose places dagre finds; it takes a minute for 20 000
 const MANY = 200; // nodes from which on those out of sight are not in the page
 const COLUMN = 40; // nodes above one another in a large graph
+const COLUMN_GAP = 60;
+const ROW_GAP = 24;
+const SCREEN = 1.6; // width over height of a grid of nodes
 
 /** The inputs that a node shows: connected ones, execution, parameters, and those that are all it has. */
 export function shownInputs(node: GraphNode): Port[] {
@@ -120,11 +123,36 @@ function sized(flow: FlowNode): FlowNode {
 
 type Places = Map<string, { x: number; y: number }>;
 
-/** Returns places from left to right along the connections. */
+/** Returns places from left to right along the connections, and below them a grid of the nodes without any. */
 export function arranged(nodes: FlowNode[], edges: Edge[]): Places {
   if (nodes.length > MOST_ARRANGED) return inColumns(nodes, edges);
+  const joined = new Set(edges.flatMap(({ source, target }) => [source, target]));
+  const wired = nodes.filter(({ id }) => joined.has(id));
+  const loose = nodes.filter(({ id }) => !joined.has(id));
+  const places = alongWires(wired, edges);
+  const bottoms = wired.map(({ id, data }) => (places.get(id)?.y ?? 0) + heightOf(data) + ROW_GAP);
+  for (const [id, place] of inGrid(loose, Math.max(0, ...bottoms))) places.set(id, place);
+  return places;
+}
+
+/** Returns places in rows, of about the proportions of a screen. */
+function inGrid(nodes: FlowNode[], top: number): Places {
+  const step = Math.max(WIDTH, ...nodes.map(({ data }) => widthOf(data))) + COLUMN_GAP;
+  const height = nodes.reduce((sum, { data }) => sum + heightOf(data) + ROW_GAP, 0);
+  const columns = Math.max(1, Math.round(Math.sqrt((SCREEN * height) / step)));
+  const places: Places = new Map();
+  let y = top;
+  for (let first = 0; first < nodes.length; first += columns) {
+    const row = nodes.slice(first, first + columns);
+    for (const [column, { id }] of row.entries()) places.set(id, { x: column * step, y });
+    y += Math.max(...row.map(({ data }) => heightOf(data))) + ROW_GAP;
+  }
+  return places;
+}
+
+function alongWires(nodes: FlowNode[], edges: Edge[]): Places {
   const plan = new Layout();
-  plan.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 60 });
+  plan.setGraph({ rankdir: "LR", nodesep: ROW_GAP, ranksep: COLUMN_GAP });
   plan.setDefaultEdgeLabel(() => ({}));
   for (const { id, data } of nodes) plan.setNode(id, { width: widthOf(data), height: heightOf(data) });
   for (const { source, target } of edges) if (plan.hasNode(source)) plan.setEdge(source, target);
@@ -147,10 +175,10 @@ export function inColumns(nodes: FlowNode[], edges: Edge[]): Places {
       let widest = WIDTH;
       for (const { id, data } of ids.slice(first, first + COLUMN)) {
         places.set(id, { x, y });
-        y += heightOf(data) + 24;
+        y += heightOf(data) + ROW_GAP;
         widest = Math.max(widest, widthOf(data));
       }
-      x += widest + 60;
+      x += widest + COLUMN_GAP;
     }
   }
   return places;
