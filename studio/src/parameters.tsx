@@ -209,18 +209,22 @@ function Slider({ port, path, label }: { port: Port; path: string; label: string
   const value = numberIn(draft.text);
   return (
     <>
-      <input
-        type="range"
-        aria-label={label}
-        min={range[0]}
-        max={range[1]}
-        step={step}
-        value={Number.isFinite(value) ? value : given}
-        onChange={(event) => enter(written(Number(event.target.value)))}
-        onPointerUp={finish}
-        onKeyUp={finish}
-        onBlur={finish}
-      />
+      {Number.isFinite(given) ? (
+        <input
+          type="range"
+          aria-label={label}
+          min={range[0]}
+          max={range[1]}
+          step={step}
+          value={Number.isFinite(value) ? value : given}
+          onChange={(event) => enter(written(Number(event.target.value)))}
+          onPointerUp={finish}
+          onKeyUp={finish}
+          onBlur={finish}
+        />
+      ) : (
+        <span />
+      )}
       <input
         className="number"
         aria-label={`${label}, as a number`}

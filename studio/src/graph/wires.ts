@@ -4,6 +4,9 @@ import type { Graph, GraphNode, Port } from "../messages";
 import { shownInputs, shownOutputs } from "./graph_model";
 
 const BUNDLE = "bundle";
+const ANY = "any";
+const ALONE = new Set([BUNDLE, "target"]); // types that no other one converts to or from
+const TEXTS = new Set(["token", "string", "path", "asset"]);
 
 export interface Candidate {
   source: string;
@@ -56,14 +59,16 @@ function newBundle(output: Port, to: GraphNode): Port[] {
 
 function fits(output: Port, input: Port): boolean {
   if ((output.shape === "exec") !== (input.shape === "exec")) return false;
-  const isAny = output.type === "any" || input.type === "any";
-  const isBundle = output.type === BUNDLE;
-  return (
-    isAny ||
-    (isBundle === (input.type === BUNDLE) &&
-      numbersOf(output) === numbersOf(input) &&
-      output.shape === input.shape)
-  );
+  const [given, wanted] = [familyOf(output), familyOf(input)];
+  if (given === ANY || wanted === ANY) return !(ALONE.has(given) || ALONE.has(wanted));
+  return given === wanted && numbersOf(output) === numbersOf(input) && output.shape === input.shape;
+}
+
+/** The types among which the player converts a value: numbers, texts, or one type alone. */
+function familyOf(port: Port): string {
+  const base = port.type.replace(/\[.*/, "");
+  if (base === ANY || ALONE.has(base)) return base;
+  return TEXTS.has(base) ? "text" : "number";
 }
 
 /** The number of components of a value, as in pointf[3] and float[3][]; "" for one number. */
