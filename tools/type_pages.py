@@ -16,9 +16,10 @@ INTRO = """\
 
 This page is written by `tools/type_pages.py` from the declarations in `omni/warp_core/nodes/stock`; edit those.
 
-`omni-warp nodes` prints these types in a terminal, and `omni-warp nodes NAME` the attributes of one. Names, versions
-and attributes are those of Kit. An attribute without a type here takes its type from what is connected to it, or from
-the value that the scene gives it, such as `custom float inputs:b = 2`. A bool is false unless it says `= true`.
+`omni-warp nodes` prints these types in a terminal, and `omni-warp nodes NAME` the attributes of one with their defaults
+and descriptions. Names, versions and attributes are those of Kit. An attribute without a type here takes its type from
+what is connected to it, or from the value that the scene gives it, such as `custom float inputs:b = 2`. A bool is false
+unless it says `= true`.
 
 * Numbers, tuples, matrices and arrays of them compute by components. A number goes with all components of a tuple. A
   single value, or an array of one element, goes with all elements of an array. Other sizes must be equal.

@@ -322,29 +322,55 @@ _TICKS = execution("tick", "Runs in every period") | _FINISHED | _PROGRESS
 _COUNTED = {"count": {"type": "int", "description": "Frames so far, -1 while it does not count", "default": -1}}
 
 TYPES = [
-    _flow("Branch", Branch, "Goes one of two ways", EXEC_IN | _CONDITION, _TRUE_FALSE),
-    _flow("Gate", Gate, "Opens and closes", _GATE, execution("exit", "Runs after the gate")),
+    _flow("Branch", Branch, "Goes one of two ways, by a condition", EXEC_IN | _CONDITION, _TRUE_FALSE),
+    _flow(
+        "Gate",
+        Gate,
+        "Lets executions through while it is open; `toggle` opens and closes it",
+        _GATE,
+        execution("exit", "Runs after the gate"),
+    ),
     _flow(
         "Once",
         Once,
-        "Runs once",
+        "Goes one way the first time, and another one afterwards",
         EXEC_IN | _RESET,
         execution("once", "Runs the first time") | execution("after", "Runs later"),
     ),
-    _flow("FlipFlop", FlipFlop, "Goes two ways in turn", EXEC_IN, _TWO_WAYS | _IS_A),
-    _flow("Counter", Counter, "Counts", EXEC_IN | _RESET, EXEC_OUT | _COUNT, _COUNT),
-    _flow("Multigate", Multigate, "Goes many ways in turn", EXEC_IN | _RESET, _OUTPUT0),
-    _flow("Multisequence", Multisequence, "Goes many ways one after the other", EXEC_IN, _OUTPUT0),
-    _flow("Sequence", Sequence, "Goes two ways one after the other", EXEC_IN, _TWO_WAYS),
+    _flow("FlipFlop", FlipFlop, "Goes two ways in turn, one for each execution", EXEC_IN, _TWO_WAYS | _IS_A),
+    _flow("Counter", Counter, "Counts executions since the last reset", EXEC_IN | _RESET, EXEC_OUT | _COUNT, _COUNT),
+    _flow(
+        "Multigate",
+        Multigate,
+        "Goes one way for each execution: output0, output1, ... and again from the start",
+        EXEC_IN | _RESET,
+        _OUTPUT0,
+    ),
+    _flow(
+        "Multisequence", Multisequence, "Goes all ways one after the other: output0, output1, ...", EXEC_IN, _OUTPUT0
+    ),
+    _flow("Sequence", Sequence, "Goes two ways in one execution, one after the other", EXEC_IN, _TWO_WAYS),
     _flow(
         "SwitchToken",
         SwitchToken,
-        "Goes the way of a token",
+        "Goes the way `outputN` whose token `branchN` equals the value",
         EXEC_IN | {"value": {"type": "token", "description": "The token to look for"}},
         {},
     ),
-    _flow("SyncGate", SyncGate, "Waits for all", EXEC_IN | _SYNC, EXEC_OUT | _SYNC),
-    _flow("RationalTimeSyncGate", RationalTimeSyncGate, "Waits for all", EXEC_IN | _FRACTION, EXEC_OUT | _FRACTION),
+    _flow(
+        "SyncGate",
+        SyncGate,
+        "Goes on when all its executions came with the same value",
+        EXEC_IN | _SYNC,
+        EXEC_OUT | _SYNC,
+    ),
+    _flow(
+        "RationalTimeSyncGate",
+        RationalTimeSyncGate,
+        "Goes on when all its executions came with the same fraction",
+        EXEC_IN | _FRACTION,
+        EXEC_OUT | _FRACTION,
+    ),
     _flow(
         "Delay",
         Delay,
@@ -353,5 +379,12 @@ TYPES = [
         _FINISHED,
         limits="the timeline counts, not the wall clock",
     ),
-    _flow("Countdown", Countdown, "Counts frames", EXEC_IN | _COUNTDOWN, _TICKS, _COUNTED),
+    _flow(
+        "Countdown",
+        Countdown,
+        "Counts frames: `tick` in every `period`th one, `finished` in the last one",
+        EXEC_IN | _COUNTDOWN,
+        _TICKS,
+        _COUNTED,
+    ),
 ]

@@ -120,9 +120,24 @@ _CHANGED = execution("changed", "Runs when the variable has changed")
 _PATH = {"primPath": {"type": "token", "description": "Path of the prim"}}
 
 TYPES = [
-    node_type("core.ReadVariable", 2, ReadVariable, "Reads a variable", _NAME, _VALUE, reads=True),
-    node_type("core.WriteVariable", 2, WriteVariable, "Writes a variable", EXEC_IN | _NAME | _VALUE, EXEC_OUT | _VALUE),
-    node_type("action.OnVariableChange", 2, OnVariableChange, "Fires", _NAME | _ONLY_PLAYBACK, _CHANGED, reads=True),
+    node_type("core.ReadVariable", 2, ReadVariable, "Reads a variable of the graph", _NAME, _VALUE, reads=True),
+    node_type(
+        "core.WriteVariable",
+        2,
+        WriteVariable,
+        "Writes a variable of the graph",
+        EXEC_IN | _NAME | _VALUE,
+        EXEC_OUT | _VALUE,
+    ),
+    node_type(
+        "action.OnVariableChange",
+        2,
+        OnVariableChange,
+        "Fires when a variable of the graph has changed",
+        _NAME | _ONLY_PLAYBACK,
+        _CHANGED,
+        reads=True,
+    ),
     node_type("nodes.GraphTarget", 1, GraphTarget, "The prim of the graph", {}, _PATH),
     node_type(
         "nodes.CompoundSubgraph",

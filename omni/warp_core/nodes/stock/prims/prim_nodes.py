@@ -101,12 +101,20 @@ _VALUE = {"value": {"type": "any", "description": "The value"}}
 _MATRIX = {"localToWorldTransform": {"type": "matrixd[4]", "description": "Transform to the world"}}
 
 TYPES = [
-    node_type("nodes.ReadPrimAttribute", 3, ReadPrimAttribute, "Reads", _READ_INPUTS, _VALUE, reads=True),
+    node_type(
+        "nodes.ReadPrimAttribute",
+        3,
+        ReadPrimAttribute,
+        "Reads an attribute of a prim",
+        _READ_INPUTS,
+        _VALUE,
+        reads=True,
+    ),
     node_type(
         "nodes.WritePrimAttribute",
         2,
         WritePrimAttribute,
-        "Writes",
+        "Writes an attribute of a prim",
         _WRITE_INPUTS,
         EXEC_OUT,
         limits="all writes are results, whatever `usdWriteBack` says",
@@ -115,7 +123,7 @@ TYPES = [
         "nodes.GetPrimLocalToWorldTransform",
         2,
         GetPrimLocalToWorldTransform,
-        "Reads a transform",
+        "Reads the transform of a prim to the world",
         PRIM_INPUTS,
         _MATRIX,
         reads=True,

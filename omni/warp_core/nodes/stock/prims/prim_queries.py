@@ -165,10 +165,42 @@ _CAMERA = PRIM_INPUTS | {"usePath": {"type": "bool", "description": "Whether pri
 _POSITION = {"position": {"type": "pointd[3]", "description": "Position in the world"}}
 
 TYPES = [
-    node_type("nodes.FindPrims", 2, FindPrims, "Finds prims", _FIND, _PRIMS_OUT | _PATHS_OUT, reads=True),
-    node_type("nodes.GetPrimPath", 3, GetPrimPath, "A path", {"prim": _targets("The prim")}, _PATH_OUT),
-    node_type("nodes.GetPrimPaths", 1, GetPrimPaths, "Paths", {"prims": _targets("The prims")}, _PATHS_OUT),
-    node_type("nodes.GetPrimsAtPath", 1, GetPrimsAtPath, "Targets", _AT_PATH, _PRIMS_OUT),
-    node_type("nodes.GetPrims", 2, GetPrims, "Chooses prims", _GET_PRIMS, {"bundle": _GET_PRIMS["bundle"]}),
-    node_type("ui_nodes.GetCameraPosition", 2, GetCameraPosition, "A camera", _CAMERA, _POSITION, reads=True),
+    node_type(
+        "nodes.FindPrims",
+        2,
+        FindPrims,
+        "Finds the prims below a root that fit in name, type, path, attributes and relationships",
+        _FIND,
+        _PRIMS_OUT | _PATHS_OUT,
+        reads=True,
+    ),
+    node_type(
+        "nodes.GetPrimPath", 3, GetPrimPath, "The path of a prim, as a token", {"prim": _targets("The prim")}, _PATH_OUT
+    ),
+    node_type(
+        "nodes.GetPrimPaths",
+        1,
+        GetPrimPaths,
+        "The paths of prims, as tokens",
+        {"prims": _targets("The prims")},
+        _PATHS_OUT,
+    ),
+    node_type("nodes.GetPrimsAtPath", 1, GetPrimsAtPath, "Paths as targets", _AT_PATH, _PRIMS_OUT),
+    node_type(
+        "nodes.GetPrims",
+        2,
+        GetPrims,
+        "The prims of a bundle whose paths and types fit",
+        _GET_PRIMS,
+        {"bundle": _GET_PRIMS["bundle"]},
+    ),
+    node_type(
+        "ui_nodes.GetCameraPosition",
+        2,
+        GetCameraPosition,
+        "The position of a camera in the world",
+        _CAMERA,
+        _POSITION,
+        reads=True,
+    ),
 ]

@@ -292,7 +292,9 @@ _ONE_PRIM = {"prim": {"type": "target", "description": "The prim"}}
 
 
 def _reader(name: str, version: int, cls: type, inputs: dict, outputs: dict) -> NodeType:
-    return node_type(f"nodes.{name}", version, cls, "Reads prims", _NAMES | _TIME | inputs, outputs, reads=True)
+    return node_type(
+        f"nodes.{name}", version, cls, str(cls.__doc__).rstrip("."), _NAMES | _TIME | inputs, outputs, reads=True
+    )
 
 
 TYPES = [

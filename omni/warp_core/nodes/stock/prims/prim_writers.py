@@ -251,6 +251,20 @@ _ONE = EXEC_IN | {
 
 TYPES = [
     node_type("nodes.WritePrim", 4, WritePrim, "Writes attributes of a prim", _ONE, EXEC_OUT),
-    node_type("nodes.WritePrims", 2, WritePrims, "Writes prims", _INPUTS | _PATTERNS, EXEC_OUT),
-    node_type("nodes.WritePrimsV2", 1, WritePrimsV2, "Writes prims", _INPUTS | _PATTERNS | _TARGETS, EXEC_OUT),
+    node_type(
+        "nodes.WritePrims",
+        2,
+        WritePrims,
+        "Writes the prims of a bundle to where they were read",
+        _INPUTS | _PATTERNS,
+        EXEC_OUT,
+    ),
+    node_type(
+        "nodes.WritePrimsV2",
+        1,
+        WritePrimsV2,
+        "Writes the prims of a bundle to targets, or to where they were read",
+        _INPUTS | _PATTERNS | _TARGETS,
+        EXEC_OUT,
+    ),
 ]
