@@ -5,6 +5,8 @@ import pytest
 from pxr import Usd, UsdGeom, UsdSkel
 
 import omni.warp_core as wp
+from omni.warp_core.nodes.graph.node_graph import Log
+from omni.warp_core.nodes.scene.kit_stage import KitStore, SessionWriter
 from tests.usd.skinned_stage import add_blend_shapes, skinned_stage
 
 TUBE = "/Figure/Tube"
@@ -150,3 +152,14 @@ def test_a_broken_skeleton_names_the_input_to_change(stage):
     with wp.usd.play(stage) as player:
         player.step()
         assert "Invalid target </Gone>; set inputs:skinning to false to read the rest pose" in str(player.errors)
+
+
+def test_in_kit_points_that_others_pose_are_read_anew_and_unbound_in_the_session(stage):
+    store, points = KitStore(stage, Log(lambda text: None), 1.0), baked(stage)
+    store.frame = 3
+    assert np.allclose(store.posed.of(TUBE, None).values["points"][1], points[3], atol=1e-5)
+    assert np.allclose(store.posed.of(TUBE, 1.0).values["points"][1], points[1], atol=1e-5)
+    SessionWriter(stage).unapply(TUBE, "SkelBindingAPI")
+    assert not stage.GetPrimAtPath(TUBE).HasAPI(UsdSkel.BindingAPI)
+    assert store.posed.of(TUBE, None) is None
+    assert np.allclose(store.posed.of(TUBE, 1.0).values["points"][1], points[1], atol=1e-5), "as authored"
