@@ -43,6 +43,7 @@ MAKING = {
     "wp.matrix_from_cols(a, b)": np.stack([A, B], axis=1),
     "wp.matrix_from_cols(a, b, a)": np.stack([A, B, A], axis=1),
     "wp.identity(n=3, dtype=T)": np.eye(3),
+    "wp.identity(3, T)": np.eye(3),
     "wp.diag(a)": np.diag(A),
     "wp.get_diag(m)": np.diag(M),
     "wp.transpose(w)": W.T,
@@ -325,6 +326,28 @@ def test_spatial_vectors():
     wp.launch(k, dim=1, inputs=[*parts, out, wide])
     for found in (*out.numpy(), *wide.numpy(), wp.spatial_vector(*parts)):
         assert list(found) == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+TYPED = {
+    "V6": {
+        "wp.spatial_vector(a, b, T)": [6, 4, 2, 3, 2, 1],
+        "wp.spatial_vector(T(1), a[1], a[2], a[0], b[1], b[2], T)": [1, 4, 2, 6, 2, 1],
+    },
+    "Q": {"wp.quaternion(a, T(5), T)": [6, 4, 2, 5], "wp.quaternion(q, T)": [0, 1, 0, 0]},
+    "X": {"wp.transformation(a, q, T)": [6, 4, 2, 0, 1, 0, 0]},
+    "wp.quatf": {"wp.quat(1.0, 2.0, 3.0, 4.0, wp.float32)": [1, 2, 3, 4]},
+    "wp.transformf": {"wp.transform(wp.vec3(2.0), wp.quat(0.0, 0.0, 0.0, 1.0), wp.float32)": [2, 2, 2, 0, 0, 0, 1]},
+}
+
+
+@pytest.mark.parametrize("t", ("float32", "float64"))
+def test_the_scalar_type_may_come_last_in_kernels(t):
+    space = names(t)
+    for made, table in TYPED.items():
+        for value, (expression, expected) in zip(
+            in_kernel(space, [], [(e, eval(made, space)) for e in table]), table.items()
+        ):
+            assert list(value) == expected, expression
 
 
 def test_blocks_of_matrices_in_arrays():

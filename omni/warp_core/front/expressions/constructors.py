@@ -12,7 +12,7 @@ from ...lang.types import BOOL, F32, U64, Array, Mat, Packed, Quat, Scalar, Stru
 from ..calls.calls import CONSTRUCT, Call, handles
 from ..context import Context, LoweringError
 from ..limits import VECTOR
-from ..values import Address, ElementRef, Front, TupleValue, UntypedLiteral, spell_front
+from ..values import Address, ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
 def construct(cx: Context, t: Type, c: Call) -> Front:
@@ -22,11 +22,12 @@ def construct(cx: Context, t: Type, c: Call) -> Front:
         return _struct(cx, t, c)
     if isinstance(t, Array):
         raise cx.error("unsupported", "arrays cannot be made inside a kernel", c.node)
+    if isinstance(t, Scalar):
+        return _scalar(cx, t, _in_order(cx, t, c))
+    c = _named_dtype(c)
     if isinstance(t, Vec) and "dtype" in c.kwargs:  # wp.spatial_vector(..., dtype=wp.float64)
         t, c = Vec(t.count, _dtype(cx, c)), _without(c, "dtype")
     c = _in_order(cx, t, c)
-    if isinstance(t, Scalar):
-        return _scalar(cx, t, c)
     assert isinstance(t, Packed)
     return _packed(cx, t, c)
 
@@ -212,6 +213,16 @@ def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
     return fallback
 
 
+def _named_dtype(c: Call) -> Call:
+    """The call with a scalar type that comes last as `dtype=`: `wp.quat(x, y, z, w, wp.float32)`."""
+    last = c.args[-1] if c.args else None
+    if not (isinstance(last, Static) and isinstance(type_or_none(last.obj), Scalar)):
+        return c
+    n = len(c.args) - 1
+    kwargs, kw_nodes = {**c.kwargs, "dtype": last}, {**c.kw_nodes, "dtype": c.arg_node(n)}
+    return Call(c.node, c.args[:n], c.nodes[:n], kwargs, kw_nodes)
+
+
 def _number(cx: Context, c: Call, name: str, least: int = 1) -> int | None:
     if name not in c.kwargs:
         return None
@@ -261,16 +272,19 @@ def _matrix(cx: Context, c: Call) -> Front:
 
 @handles("quaternion")
 def _quaternion(cx: Context, c: Call) -> Front:
+    c = _named_dtype(c)
     return construct(cx, Quat(_dtype(cx, c)), _without(c, "dtype"))
 
 
 @handles("transformation")
 def _transformation(cx: Context, c: Call) -> Front:
+    c = _named_dtype(c)
     return construct(cx, Transform(_dtype(cx, c)), _without(c, "dtype"))
 
 
 @handles("identity")
 def _identity(cx: Context, c: Call) -> Front:
+    c = _named_dtype(c)
     if c.args and "n" not in c.kwargs:
         c = Call(c.node, [], [], {**c.kwargs, "n": c.args[0]}, c.kw_nodes)
     n = _number(cx, c, "n")
