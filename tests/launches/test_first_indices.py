@@ -24,6 +24,18 @@ def two_indices(x: wp.array[float], out: wp.array[float]):
     wp.atomic_add(out, 4 * i + j, x[4 * i + j])
 
 
+@wp.func
+def row():
+    i = wp.tid()
+    return i
+
+
+@wp.kernel
+def one_index_beside_two(x: wp.array[float], out: wp.array[float]):
+    i, j = wp.tid()
+    wp.atomic_add(out, 4 * wp.tid() + j, x[4 * row() + j])
+
+
 @wp.kernel
 def one_index_of_any(x: wp.array(dtype=Any), out: wp.array(dtype=Any)):
     i = wp.tid()
@@ -51,7 +63,7 @@ def visits(dim: tuple[int, ...], count: int) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("kernel, count", [(one_index, 1), (two_indices, 2)])
+@pytest.mark.parametrize("kernel, count", [(one_index, 1), (two_indices, 2), (one_index_beside_two, 2)])
 def test_indices_are_those_of_the_first_dimensions(kernel, count):
     x = np.arange(1.0, 17.0, dtype=np.float32)
     for dim in 2 * [(3, 4), (4,), (2, 3, 2), (3, 1), (2, 3, 1, 2)]:  # the second launches find their plans

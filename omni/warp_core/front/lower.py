@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import config
 from ..ir.nodes import Function as IrFunction
+from ..ir.nodes import Operation
 from ..ir.printer import reachable
 from ..lang.errors import CompileError, Diagnostic, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
@@ -56,15 +58,30 @@ def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK_DIM, tiled: int 
     found = _lower(kernel, None, True, block_dim).function
     if tiled:
         number_blocks(found, tiled)
+    elif config.dialect == "warp-lang" and not found.block_dim:
+        _number_alike(found)
     return found
+
+
+def _indices(kernel: IrFunction) -> list[Operation]:
+    """Where a kernel and the functions that it calls ask for an index of their thread."""
+    return [op for function in reachable([kernel]) for op in function.body.walk() if op.code == "tid"]
+
+
+def _number_alike(kernel: IrFunction) -> None:
+    """Let `i = wp.tid()` beside `i, j = wp.tid()` be the first index of that, as the dialect of warp-lang means it."""
+    indices = _indices(kernel)
+    widest = max((op.attr[1] for op in indices), default=1)
+    for op in indices:
+        op.attr = op.attr[0], widest
 
 
 def number_blocks(kernel: IrFunction, ndim: int) -> None:
     """Turn the indices of a kernel's threads into those of a launch of `ndim` dimensions whose last one is a block.
     Fewer names than dimensions are those of the first. All but the last index are the same in all threads of a block.
     """
-    for op in (op for function in reachable([kernel]) for op in function.body.walk()):
-        if op.code == "tid" and op.attr[1] <= ndim:
+    for op in _indices(kernel):
+        if op.attr[1] <= ndim:
             op.attr = op.attr[0], ndim
             if kernel.block_dim and op.attr[0] < ndim - 1:
                 op.code = "block_tid"
