@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -195,6 +195,11 @@ def ranges_overlap(a: Span, b: Span) -> bool:
 def may_share_memory(a: Any, b: Any) -> bool:
     """True if the byte ranges of the two arrays, from first to last element, overlap."""
     return ranges_overlap(byte_range(a), byte_range(b))
+
+
+def are_apart(arrays: Iterable[Any]) -> bool:
+    """True if the byte ranges of no two of the arrays overlap."""
+    return all(a[1] <= b[0] for a, b in pairwise(sorted(map(byte_range, arrays))))
 
 
 def merge_ranges(spans: Sequence[Span]) -> list[Span]:

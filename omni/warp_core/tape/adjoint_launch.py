@@ -74,9 +74,10 @@ def launch_adjoint(
             "the launch on a wp.Tape"
         )
     partial_gradients.check(arrays)
-    cut = follow(DependenceTracker(), kernel, dim, held, call_site.here(), device, block_dim)
-    if cut is not None and cut.has_nonzero_gradient():
-        cut.tell()
+    if effects(kernel).rereads:  # no other step comes before, so that a gradient ends only where the kernel reads again
+        cut = follow(DependenceTracker(), kernel, dim, held, call_site.here(), device, block_dim)
+        if cut is not None and cut.has_nonzero_gradient():
+            cut.tell()
     given = [a for a, g in zip(arrays, own) if a.grad is not None and not _is_same(a.grad, g)]
     _keep_cotangents(kernel, held, given)
     plan, step = plans.plan_for(kernel, options), UntrackedLaunch(kernel, arrays)
@@ -95,7 +96,7 @@ def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) ->
         if not isinstance(gradient, array):
             raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
         value._check_grad(gradient)
-        view = value[...]
+        view = value._view_of(value._layout())
         view._attach(gradient, None)
         return view
     if indexed_array(t) is not None:

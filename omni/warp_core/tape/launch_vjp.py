@@ -474,6 +474,8 @@ def _as_kept(value: Any, kept: SavedArrays) -> Any:
 
 def _may_alias(kernel: Kernel, arrays: Sequence[array]) -> bool:
     """True if some of the arrays share memory."""
+    if layouts.are_apart(arrays):
+        return False
     pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.may_share_memory(a, b)]
     if any(a.dtype is not b.dtype for a, b in pairs):
         raise ValueError(
