@@ -26,13 +26,12 @@ def two_indices(x: wp.array[float], out: wp.array[float]):
 
 @wp.func
 def row():
-    i = wp.tid()
-    return i
+    return wp.tid()
 
 
 @wp.kernel
 def one_index_beside_two(x: wp.array[float], out: wp.array[float]):
-    i, j = wp.tid()
+    _i, j = wp.tid()
     wp.atomic_add(out, 4 * wp.tid() + j, x[4 * row() + j])
 
 

@@ -55,6 +55,23 @@ def squares(x: Floats, loss: Floats, count: Ints):
 
 
 @wp.kernel
+def add_forces(
+    rows: Ints,
+    columns: Ints,
+    forces: wp.array2d(dtype=wp.vec3),
+    total: wp.array2d(dtype=wp.vec3),
+    counts: Ints,
+    add: bool,
+):
+    i, j = wp.tid()
+    row, column = rows[i], columns[j]
+    if add:
+        if total:
+            total[row, column] = total[row, column] + wp.cross(wp.vec3(0.0, 0.0, 2.0), forces[i, j])
+        counts[0] = counts[0] + row
+
+
+@wp.kernel
 def tickets(total: Ints, seen: Ints):
     i = wp.tid()
     total[0] = total[0] + 1
@@ -101,6 +118,38 @@ def test_threads_see_what_earlier_ones_wrote():
     _launched(row_sums, (100, 200), [X.reshape(100, 200), sums])
     assert most.list() == [X.max()]
     assert np.allclose(sums.numpy(), X.reshape(100, 200).sum(axis=1, dtype=np.float64), rtol=1e-5)
+
+
+def test_sums_at_indices_from_arrays_keep_all_terms():
+    """They may be permutations, of which no term is lost, so that nothing is told."""
+    rng = np.random.default_rng(3)
+    rows, columns = rng.integers(0, 3, 100).astype(np.int32), rng.integers(0, 5, 90).astype(np.int32)
+    forces = rng.random((100, 90, 3)).astype(np.float32)
+    total = wp.zeros((3, 5), dtype=wp.vec3, device="cpu", requires_grad=True)
+    given = wp.array(forces, dtype=wp.vec3, device="cpu", requires_grad=True)
+    counts = wp.zeros(1, dtype=int, device="cpu")
+    with wp.Tape() as tape, warnings.catch_warnings():
+        warnings.simplefilter("error", wp.KernelWarning)
+        wp.launch(add_forces, dim=(100, 90), inputs=[rows, columns, given, total, counts, True], device="cpu")
+    wanted, axis = np.zeros((3, 5, 3)), [0.0, 0.0, 2.0]
+    np.add.at(wanted, (rows[:, None], columns[None, :]), np.cross(axis, forces.astype(np.float64)))
+    np.testing.assert_allclose(total.numpy(), wanted, rtol=1e-5)
+    assert counts.list() == [90 * int(rows.sum())]
+    weights = rng.random((3, 5, 3)).astype(np.float32)
+    tape.backward(grads={total: wp.array(weights, dtype=wp.vec3, device="cpu")})
+    np.testing.assert_array_equal(given.grad.numpy(), np.cross(weights[rows[:, None], columns[None, :]], axis))
+
+
+@pytest.mark.parametrize("dtype", [wp.int8, wp.uint8, wp.int16, wp.int64, wp.float16, wp.float64, wp.mat22, wp.quat])
+def test_sums_of_all_types(dtype):
+    def scatter(keys: Ints, x: wp.array(dtype=dtype), sums: wp.array(dtype=dtype)):
+        i = wp.tid()
+        sums[keys[i]] = x[i] + sums[keys[i]]
+
+    x = wp.full(60, dtype(*[1] * 4) if dtype in (wp.mat22, wp.quat) else 1, dtype=dtype, device="cpu")
+    sums = wp.zeros(3, dtype=dtype, device="cpu")
+    _launched(wp.Kernel(scatter, key=f"scatter_{dtype.__name__}"), 60, [np.arange(60, dtype=np.int32) % 3, x, sums])
+    assert (np.asarray(sums.numpy(), dtype=np.float64) == 20.0).all()
 
 
 def test_the_warning_says_so_at_the_line():

@@ -11,12 +11,13 @@ from collections import Counter
 from typing import NamedTuple
 
 from ..ir.analysis.alias import location
-from ..ir.analysis.likely_races import Places, likely_races
+from ..ir.analysis.effects import array_members
+from ..ir.analysis.likely_races import Places, shared_sums
 from ..ir.clone import copy_function
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.types import Array
 
-_SHAPES = frozenset(("shape", "extent", "size"))  # what may be asked of the array besides
+_SHAPES = frozenset(("shape", "extent", "size", "is_null"))  # what may be asked of the array besides
 
 
 class _Sum(NamedTuple):
@@ -29,13 +30,13 @@ class _Sum(NamedTuple):
 
 def atomic_sums(kernel: Function) -> Function:
     """Return the kernel with atomic additions for sums that threads lose."""
-    if not any(race.is_sum for race in likely_races(kernel)):
+    if not shared_sums(kernel):
         return kernel
     copy = copy_function(kernel)
     regions = {op: region for region in _regions(copy.body) for op in region.ops}
     uses = Counter(a for op in regions for a in op.args)
     places = Places(copy)
-    found = [_sum(race.store, regions, uses, places) for race in likely_races(copy) if race.is_sum]
+    found = [_sum(store, regions, uses, places) for store in shared_sums(copy)]
     sums = [s for s in found if s is not None]
     own = {op for s in sums for op in (s.load, s.store)}
     seen = {location(a) for op in regions if op not in own | _harmless(regions, uses) for a in op.args if _is_array(a)}
@@ -68,9 +69,15 @@ def _sum(store: Operation, regions: dict[Operation, Region], uses: Counter[Value
     if any(regions[op] is not regions[store] for op in path):
         return None
     between = ops[ops.index(load) : ops.index(store)]
-    if any(op.regions or op.code in ("store", "atomic", "call") for op in between):
+    if any(map(_may_write, between)):
         return None
     return _Sum(load, steps, store)
+
+
+def _may_write(op: Operation) -> bool:
+    """True if an operation may change arrays: one that contains others, or a call that is given arrays, too."""
+    is_given = op.code == "call" and any(any(array_members(a.type)) for a in op.args)
+    return bool(op.regions) or op.code in ("store", "atomic") or is_given
 
 
 def _path(value: Value, store: Operation, places: Places) -> list[Operation]:

@@ -32,11 +32,6 @@ class Race(NamedTuple):
     instead: str
     is_told: bool = True
 
-    @property
-    def is_sum(self) -> bool:
-        """True if the store keeps a sum of what was there and something else."""
-        return self.why == _LOST_SUM[0]
-
     def message(self, is_ordered: bool) -> str:
         """The warning for the store of a kernel whose threads run one after the other for it, or in any order."""
         if is_ordered:
@@ -55,6 +50,16 @@ def likely_races(kernel: Function) -> list[Race]:
     if kernel.block_dim or not any(op.code == "tid" for op in kernel.body.walk()):
         return []
     return list(_Finder(kernel).races())
+
+
+def shared_sums(kernel: Function) -> list[Operation]:
+    """Return the stores of sums, `a[k] = a[k] + x`, of which threads that share an index would lose some. That is where
+    all threads have the same index, and where each takes its own from an array.
+    """
+    if kernel.block_dim or not any(op.code == "tid" for op in kernel.body.walk()):
+        return []
+    finder = _Finder(kernel)
+    return [op for op in kernel.body.walk() if op.code == "store" and finder.is_shared_sum(op)]
 
 
 class Places:
@@ -104,11 +109,21 @@ class _Finder:
         is_shared = self._is_shared(store)
         if not is_shared and not self._is_looked_up(store):
             return False
+        added = self._added(store)
+        return bool(added) and (is_shared or self.invariant.issuperset(added))
+
+    def is_shared_sum(self, store: Operation) -> bool:
+        """True if a store may be of a sum, at an index that threads may share."""
+        if is_own(store.args[0]) or not _is_known(store.args[0]):
+            return False
+        return (self._is_shared(store) or self._is_looked_up(store)) and bool(self._added(store))
+
+    def _added(self, store: Operation) -> list[Value]:
+        """What a store adds to the element that was there; nothing if it does not keep such a sum."""
         terms = list(islice(_summands(store.args[-1]), _MOST_TERMS + 1))
         read = [v for v in terms if v.op in self.loads and self.places.is_same(v.op, store)]
-        added = [v for v in terms if v not in read]
-        is_sum = len(read) == 1 and bool(added) and len(terms) <= _MOST_TERMS
-        return is_sum and (is_shared or self.invariant.issuperset(added))
+        is_sum = len(read) == 1 and len(terms) <= _MOST_TERMS
+        return [v for v in terms if v not in read] if is_sum else []
 
     def _is_lost_update(self, store: Operation) -> bool:
         """`most[0] = wp.max(most[0], x[i])`."""
