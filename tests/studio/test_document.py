@@ -72,6 +72,30 @@ def test_undo_takes_every_edit_back_and_redo_does_it_again(document):
     assert document.layer.ExportToString() == after and document.redo() is None
 
 
+def test_undo_leads_back_to_what_was_saved(document, monkeypatch):
+    monkeypatch.setattr("omni.warp_core.studio.editing.document.MOST_STEPS", 3)
+    heights = [{"do": "set", "path": f"{G}/lift.inputs:height", "value": float(n)} for n in range(2, 8)]
+    document.edit(heights[:1], "a")
+    assert document.is_edited
+    document.undo()
+    assert not document.is_edited
+    document.redo()
+    document.save()
+    assert not document.is_edited
+    document.undo()
+    assert document.is_edited
+    document.redo()
+    assert not document.is_edited
+    for edit in heights[1:5]:  # the first steps are forgotten
+        document.edit([edit], "b", key="typing" if edit in heights[3:5] else "")
+        assert document.is_edited
+    while document.undo() is not None:
+        pass
+    assert document.is_edited is (document.layer.ExportToString() != opened(document.path).ExportToString())
+    document.reload()
+    assert not document.is_edited
+
+
 def test_patches_bring_another_layer_to_the_same_state(document):
     other = Sdf.Layer.CreateAnonymous(".usda")
     other.TransferContent(document.layer)

@@ -61,12 +61,16 @@ class Document:
     stage: Usd.Stage
     registry: node_registry.Registry = field(default_factory=node_registry.standard)
     revision: int = 0
-    saved_revision: int = 0
     is_new: bool = False  # there is no file yet
     _undo: list[_Step] = field(default_factory=list)
     _redo: list[_Step] = field(default_factory=list)
+    _ground: object = field(default_factory=object)  # the state before all steps
+    _saved: object = None  # the state that the file has
     _stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     _commented: tuple[tuple[int, int, int], bool] | None = None  # for the file with this stamp
+
+    def __post_init__(self) -> None:
+        self._saved = self._ground
 
     @classmethod
     def open(cls, path: str) -> Document:
@@ -89,10 +93,14 @@ class Document:
         """Take another scene in place of this one; undo begins anew. Raises StageError."""
         other = Document.open(path)
         self.path, self.stage, self._stamps, self.is_new = other.path, other.stage, other._stamps, False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Forget the steps: the file has what is here."""
         self._undo.clear()
         self._redo.clear()
         self.revision += 1
-        self.saved_revision = self.revision
+        self._ground = self._saved = object()
 
     @property
     def layer(self) -> Sdf.Layer:
@@ -101,8 +109,13 @@ class Document:
 
     @property
     def is_edited(self) -> bool:
-        """True if there is something to save."""
-        return self.is_new or self.revision != self.saved_revision
+        """True if there is something to save. Undo can lead back to what was saved."""
+        return self.is_new or self._state is not self._saved
+
+    @property
+    def _state(self) -> object:
+        """What tells the present state from those before and after other steps."""
+        return self._undo[-1].after if self._undo else self._ground
 
     @property
     def undo_label(self) -> str:
@@ -138,7 +151,8 @@ class Document:
             last.after = after
         else:
             self._undo.append(_Step(label, key, before, after, paths))
-            del self._undo[:-MOST_STEPS]
+            if len(self._undo) > MOST_STEPS:
+                self._ground = self._undo.pop(0).after
         self._redo.clear()
         self.revision += 1
         return _patch(after, paths, edits)
@@ -202,7 +216,7 @@ class Document:
             ) from None
         finally:
             Path(part).unlink(missing_ok=True)
-        self.saved_revision = self.revision
+        self._saved = self._state
         self.is_new = False
         self.note_files()
 
@@ -247,10 +261,7 @@ class Document:
                         layer.Reload(force=True)
             except Tf.ErrorException as error:
                 raise StageError(f"{self.path}: not a USD stage that can be read: {reason(error)}") from None
-        self._undo.clear()
-        self._redo.clear()
-        self.revision += 1
-        self.saved_revision = self.revision
+        self._begin_anew()
         self.note_files()
 
     def note_files(self) -> None:
