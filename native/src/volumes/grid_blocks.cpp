@@ -147,7 +147,7 @@ void set_masks(Voxels voxels, const Blocks& leaves, Room masks) {
 }
 
 void list_voxels(Voxels origins, Bytes masks, std::span<Voxel> out) {
-    Voxel* to = out.data();
+    Voxel *to = out.data(), *end = to + out.size();
     const uint8_t* mask = masks.data();
     for (const Voxel& origin : origins)
         for (int32_t x = 0; x < kLeafWidth; ++x) {  // a word of the mask is a plane of 64 voxels
@@ -156,7 +156,7 @@ void list_voxels(Voxels origins, Bytes masks, std::span<Voxel> out) {
                 std::memcpy(&word, mask, sizeof word);
                 mask += sizeof word;
             }
-            for (; word; word &= word - 1) {
+            for (; word && to != end; word &= word - 1) {  // another thread may set bits meanwhile
                 int32_t place = std::countr_zero(word);
                 *to++ = {origin.x + x, origin.y + (place >> 3), origin.z + (place & 7)};
             }
