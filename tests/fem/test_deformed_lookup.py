@@ -97,24 +97,63 @@ def test_the_nearest_point_of_a_curved_surface(kind):
     np.testing.assert_allclose(places, lift(places[:, :2]), atol=1e-12)
 
 
+@wp.func
+def ring(x: wp.vec2d):
+    r, angle = F(1.0) + x[0], x[1] * F(1.5)
+    return wp.vec2d(r * wp.cos(angle), r * wp.sin(angle))
+
+
+@wp.func
+def slope_of_ring(x: wp.vec2d):
+    r, angle = F(1.0) + x[0], x[1] * F(1.5)
+    return wp.mat22d(wp.cos(angle), -r * F(1.5) * wp.sin(angle), wp.sin(angle), r * F(1.5) * wp.cos(angle))
+
+
 def test_cells_that_a_formula_moves():
-    @wp.func
-    def ring(x: wp.vec2d):
-        r, angle = F(1.0) + x[0], x[1] * F(1.5)
-        return wp.vec2d(r * wp.cos(angle), r * wp.sin(angle))
-
-    @wp.func
-    def slope(x: wp.vec2d):
-        r, angle = F(1.0) + x[0], x[1] * F(1.5)
-        return wp.mat22d(wp.cos(angle), -r * F(1.5) * wp.sin(angle), wp.sin(angle), r * F(1.5) * wp.cos(angle))
-
     cells = fem.Cells(fem.Grid2D(res=(3, 3), scalar_type=F))
-    geo = fem.ImplicitField(cells, ring, grad_func=slope).make_deformed_geometry(relative=False, build_bvh=True)
+    field = fem.ImplicitField(cells, ring, grad_func=slope_of_ring)
+    geo = field.make_deformed_geometry(relative=False, build_bvh=True)
     r, angle = np.random.default_rng(6).uniform((0.6, 0.0), (2.4, 1.5), (100, 2)).T
     x = np.column_stack([r * np.cos(angle), r * np.sin(angle)])
     values, _, places = looked_up(rest_positions(geo), x)
     np.testing.assert_allclose(np.linalg.norm(places, axis=1), np.clip(r, 1.0, 2.0), atol=1e-10)
     np.testing.assert_allclose(values, np.clip(r, 1.0, 2.0) - 1.0 + 2.0 * angle / 1.5, atol=1e-9)
+
+
+@wp.func
+def to_fourth(x: wp.vec2d):
+    return wp.vec2d(x[0] + F(0.3) * wp.pow(x[1], F(4.0)), x[1] - F(0.2) * wp.pow(x[0], F(4.0)))
+
+
+@wp.func
+def slope_to_fourth(x: wp.vec2d):
+    return wp.mat22d(F(1.0), F(1.2) * x[1] * x[1] * x[1], F(-0.8) * x[0] * x[0] * x[0], F(1.0))
+
+
+@pytest.mark.parametrize("moves", [(ring, slope_of_ring), (to_fourth, slope_to_fourth)])
+def test_gradients_beyond_cells_that_a_formula_moves(moves):
+    """Second derivatives of the formula are differences there."""
+    grid = fem.Grid2D(res=(3, 2), scalar_type=F)
+    field = fem.ImplicitField(fem.Cells(grid), moves[0], grad_func=moves[1])
+    geo = field.make_deformed_geometry(relative=False, build_bvh=True)
+    u = fem.make_polynomial_space(geo, degree=2).make_field()
+    u.dof_values = np.random.default_rng(1).normal(size=u.space.node_count())
+    p = np.array([(-0.3, 0.4), (1.2, 0.8), (0.4, -0.2), (0.55, 1.3), (0.45, 0.6), (1.3, 0.2)])
+    x = np.array([list(moves[0](wp.vec2d(*each))) for each in p])
+
+    def total(given):
+        return interpolated_form(u, wp.array(given, dtype=wp.vec2d)).numpy().sum()
+
+    given = wp.array(x, dtype=wp.vec2d, requires_grad=True)
+    with wp.Tape() as tape:
+        out = interpolated_form(u, given)
+    tape.backward(grads={out: wp.ones(len(x), dtype=F)})
+    gradient, h = given.grad.numpy(), 1e-6
+    for place in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[place] = h
+        expected = (total(x + step) - total(x - step)) / (2.0 * h)
+        assert gradient[place] == pytest.approx(expected, rel=2e-6, abs=2e-6)
 
 
 def test_a_geometry_that_moves_is_found_again():

@@ -18,6 +18,7 @@ import numpy as np
 
 from ... import abs, clamp, dot, func_grad, max, min, transpose, where
 from ...lang.kernel import Function, func
+from ...lang.types import F32, Scalar
 from ...lang.values.struct_operators import StructOperator
 from ..kernel_records import jacobian_at
 from .lookup import padded
@@ -246,11 +247,13 @@ def curved_faces(cell: ReferenceCell) -> Faces:
     return starts, bases
 
 
-def spread(degree: int) -> float:
+def spread(degree: int | None, scalar: Scalar) -> float:
     """How far apart derivatives are, in coordinates, whose difference is taken for the second derivative. It is exact
-    for positions up to degree 3.
+    for positions up to degree 3. Others, and formulas (None), have the distance that balances truncation and rounding.
     """
-    return 0.125 if degree <= 3 else 1e-3
+    if degree is not None and degree <= 3:
+        return 0.125
+    return 1e-2 if scalar is F32 else 1e-4
 
 
 @cache

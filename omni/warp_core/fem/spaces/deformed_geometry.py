@@ -300,7 +300,8 @@ class DeformedGeometry(Geometry):
     def _search_values(self) -> tuple[Any, ...]:
         tree = self._tree
         of_tree = () if tree is None else (tree.nodes, tree.order)
-        return *self._search_tables, self._cell_size, spread(self.degree), *of_tree
+        apart = spread(self.degree if self.is_polynomial else None, self.scalar)
+        return *self._search_tables, self._cell_size, apart, *of_tree
 
     @cached_property
     def _search_tables(self) -> tuple[Any, ...]:
