@@ -165,32 +165,46 @@ def test_a_geometry_that_moves_is_found_again():
     np.testing.assert_allclose(places, x, atol=1e-11)
 
 
+def arguments(name, given):
+    """Positions, values at nodes, and the nodes that deform, as arrays."""
+    vector = wp.vec2d if geometry(name).dimension == 2 else wp.vec3d
+    return [wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector))]
+
+
+def interpolated(name, x, dofs, nodes):
+    """What is interpolated at positions of a deformed geometry."""
+    places = fem.make_polynomial_space(geometry(name), degree=2, dtype=nodes.dtype).make_field()
+    places.dof_values = nodes
+    moved = places.make_deformed_geometry(relative=False, build_bvh=True)
+    field = fem.make_polynomial_space(moved, degree=2).make_field()
+    field.dof_values = dofs
+    return interpolated_form(field, x)
+
+
 def evaluated(name, given, records=False):
-    """The sum of what is interpolated in a deformed geometry, and its gradients."""
-    geo = geometry(name)
-    vector = wp.vec2d if geo.dimension == 2 else wp.vec3d
-    x, dofs, nodes = (wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector)))
+    """The sum of what is interpolated, and its gradients."""
+    x, dofs, nodes = arguments(name, given)
     with wp.Tape() as tape:
-        places = fem.make_polynomial_space(geo, degree=2, dtype=vector).make_field()
-        places.dof_values = nodes
-        moved = places.make_deformed_geometry(relative=False, build_bvh=True)
-        field = fem.make_polynomial_space(moved, degree=2).make_field()
-        field.dof_values = dofs
-        out = interpolated_form(field, x)
+        out = interpolated(name, x, dofs, nodes)
     if not records:
         return out.numpy().sum()
     tape.backward(grads={out: wp.ones(len(x), dtype=F)})
     return [a.grad.numpy() for a in (x, dofs, nodes)]
 
 
-@pytest.mark.parametrize("name", ["Grid2D", "Trimesh2D"])
-def test_gradients_are_those_of_differences(name):
-    """By positions inside and outside of the geometry, by values at nodes, and by the nodes that deform."""
-    geo, rng = geometry(name), np.random.default_rng(3)
+def inside_and_outside(name, rng):
+    """Positions inside and outside of a deformed geometry, values at nodes, and the nodes that deform."""
+    geo = geometry(name)
     rest = fem.make_polynomial_space(geo, degree=2).node_positions()
     p = rng.uniform(0.05, 0.95, (geo.cell_count(), 2))
     p[::2, 0] = rng.choice([-0.2, 1.3], len(p[::2]))
-    given = [bend(p), rng.normal(size=len(rest)), bend(rest)]
+    return [bend(p), rng.normal(size=len(rest)), bend(rest)]
+
+
+@pytest.mark.parametrize("name", ["Grid2D", "Trimesh2D"])
+def test_gradients_are_those_of_differences(name):
+    rng = np.random.default_rng(3)
+    given = inside_and_outside(name, rng)
     gradients = evaluated(name, given, records=True)
     for which, gradient in enumerate(gradients):
         places = list(np.ndindex(given[which].shape))
@@ -201,6 +215,16 @@ def test_gradients_are_those_of_differences(name):
                 moved[which][place] += h
                 pair.append(evaluated(name, moved))
             assert gradient[place] == pytest.approx((pair[0] - pair[1]) / 2e-6, rel=1e-6, abs=1e-6)
+
+
+def test_tangents_are_those_of_differences():
+    rng = np.random.default_rng(4)
+    given = inside_and_outside("Trimesh2D", rng)
+    moves = [rng.uniform(-1.0, 1.0, a.shape) for a in given]
+    along = arguments("Trimesh2D", moves)
+    _, tangent = wp.jvp(lambda *args: interpolated("Trimesh2D", *args), arguments("Trimesh2D", given), along)
+    up, down = (evaluated("Trimesh2D", [a + h * d for a, d in zip(given, moves)]) for h in (1e-6, -1e-6))
+    assert tangent.numpy().sum() == pytest.approx((up - down) / 2e-6, rel=1e-6)
 
 
 def test_without_a_tree_positions_are_refused_but_cells_have_coordinates():
