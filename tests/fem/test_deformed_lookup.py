@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 import omni.warp_core as wp
 import omni.warp_core.fem as fem
 from tests.fem.geometries import boxes, geometry
-from tests.fem.test_lookup import F, interpolated_form, looked_up
+from tests.fem.test_lookup import F, arguments, interpolated_form, looked_up, summed
 
 AFFINE = ("Grid2D", "Trimesh2D", "Grid3D", "Tetmesh")
 
@@ -165,12 +165,6 @@ def test_a_geometry_that_moves_is_found_again():
     np.testing.assert_allclose(places, x, atol=1e-11)
 
 
-def arguments(name, given):
-    """Positions, values at nodes, and the nodes that deform, as arrays."""
-    vector = wp.vec2d if geometry(name).dimension == 2 else wp.vec3d
-    return [wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector))]
-
-
 def interpolated(name, x, dofs, nodes):
     """What is interpolated at positions of a deformed geometry."""
     places = fem.make_polynomial_space(geometry(name), degree=2, dtype=nodes.dtype).make_field()
@@ -183,13 +177,7 @@ def interpolated(name, x, dofs, nodes):
 
 def evaluated(name, given, records=False):
     """The sum of what is interpolated, and its gradients."""
-    x, dofs, nodes = arguments(name, given)
-    with wp.Tape() as tape:
-        out = interpolated(name, x, dofs, nodes)
-    if not records:
-        return out.numpy().sum()
-    tape.backward(grads={out: wp.ones(len(x), dtype=F)})
-    return [a.grad.numpy() for a in (x, dofs, nodes)]
+    return summed(lambda *arrays: interpolated(name, *arrays), arguments(name, given), records)
 
 
 def inside_and_outside(name, rng):

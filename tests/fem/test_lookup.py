@@ -319,15 +319,19 @@ def arguments(name, given):
     return [wp.array(a, dtype=t, requires_grad=True) for a, t in zip(given, (vector, F, vector))]
 
 
-def evaluated(name, given, records=False):
-    """The sum of what is interpolated, and its gradients."""
-    x, dofs, points = arguments(name, given)
+def summed(program, arrays, records=False):
+    """The sum of what a program gives, or the gradients of that by arrays."""
     with wp.Tape() as tape:
-        out = interpolated(name, x, dofs, points)
+        out = program(*arrays)
     if not records:
         return out.numpy().sum()
-    tape.backward(grads={out: wp.ones(len(x), dtype=F)})
-    return [None if a.grad is None else a.grad.numpy() for a in (x, dofs, points)]
+    tape.backward(grads={out: wp.ones(out.size, dtype=F)})
+    return [None if a.grad is None else a.grad.numpy() for a in arrays]
+
+
+def evaluated(name, given, records=False):
+    """The sum of what is interpolated, and its gradients."""
+    return summed(lambda *arrays: interpolated(name, *arrays), arguments(name, given), records)
 
 
 @pytest.mark.parametrize("name", ALL)

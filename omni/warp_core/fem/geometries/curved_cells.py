@@ -117,15 +117,21 @@ def bent(g: Any, cell: int, coords: Any, away: Any, squares: Any):
 
 
 @func
-def inside_curved(g: Any, cell: int, x: Any):
-    """The coordinates of a position, and whether they are in the cell."""
+def solved_curved(g: Any, cell: int, x: Any, farthest: Any):
+    """The coordinates of a position, unless they are farther outside of the cell than the farthest ones."""
     coords, rounds = g.starts[0], 0
     while rounds < _ROUNDS:
         step = limited(solved(jacobian_at(g, cell, padded(coords)), away_from(g, cell, coords, x)))
         coords -= step
-        moved = dot(step, step)
-        is_over = moved <= g.tolerance * g.tolerance or outside_of(g, coords) > type(moved)(_LEAVES)
+        is_over = dot(step, step) <= g.tolerance * g.tolerance or outside_of(g, coords) > farthest
         rounds = where(is_over, _ROUNDS, rounds + 1)
+    return coords
+
+
+@func
+def inside_curved(g: Any, cell: int, x: Any):
+    """The coordinates of a position, and whether they are in the cell."""
+    coords = solved_curved(g, cell, x, type(g.tolerance)(_LEAVES))
     return coords, outside_of(g, coords) <= g.tolerance
 
 
@@ -194,11 +200,7 @@ def no_gradient(g: Any, cell: int, x: Any, found: Any, found_step: Any):
 @func
 def whole_curved(g: Any, cell: int, x: Any):
     """The coordinates of a position, beyond the cell too, and the matrix of a step there."""
-    coords, rounds = g.starts[0], 0
-    while rounds < _ROUNDS:
-        step = limited(solved(jacobian_at(g, cell, padded(coords)), away_from(g, cell, coords, x)))
-        coords -= step
-        rounds = where(dot(step, step) <= g.tolerance * g.tolerance, _ROUNDS, rounds + 1)
+    coords = solved_curved(g, cell, x, type(g.tolerance)(INFINITE))
     j, away = jacobian_at(g, cell, padded(coords)), away_from(g, cell, coords, x)
     return coords, newton_matrix(bent(g, cell, coords, away, transpose(j) * j), g.bases[0])
 

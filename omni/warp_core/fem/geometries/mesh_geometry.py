@@ -27,7 +27,15 @@ from ..kernel_records import (
 )
 from .cell_geometry import Geometry
 from .environments import EnvironmentParts, checked_environments, environments_of_nodes
-from .mesh_lookup import MESH_LOOKUPS, TREE_FIELDS, CellTree, search_fields, search_tables, tree_of_mesh
+from .mesh_lookup import (
+    MESH_LOOKUPS,
+    TREE_FIELDS,
+    CellTree,
+    SearchedCells,
+    search_fields,
+    search_tables,
+    tree_of_mesh,
+)
 from .nearest_points import cell_searches, search_faces
 from .reference_cells import Element, reference_cell
 from .shape_functions import ShapeFunction, make_shape
@@ -104,7 +112,7 @@ def free_mesh_record(kind: Element, dimension: int, scalar: Scalar, has_tree: bo
     return record(name, fields | environments.fields, supplies, refuses)
 
 
-class Mesh(Geometry):
+class Mesh(SearchedCells, Geometry):
     """Cells given by the positions of vertices and the vertices of each cell."""
 
     def __init__(
@@ -118,7 +126,6 @@ class Mesh(Geometry):
         self.scalar = vector.scalar
         self.scalar_type = scalar_class(self.scalar)
         self._indices = indices
-        self._tree: CellTree | None = None
         self._free_records: dict[CellTree | None, Any] = {}
         if build_bvh:
             self.build_bvh()
@@ -190,30 +197,8 @@ class Mesh(Geometry):
         """The functions that interpolate positions between vertices."""
         return make_shape(self.kind, 1)
 
-    def build_bvh(self, device: Any = None) -> None:
-        """Build the tree over cells that `fem.lookup` needs.
-
-        Args:
-            device: Without effect: it is where the mesh is.
-        """
-        self._tree = tree_of_mesh(self.positions, self.vertex_table, self.device)
-        self._free_records.clear()
-
-    def update_bvh(self, device: Any = None) -> None:
-        """Fit the tree to vertices that were moved.
-
-        Args:
-            device: Without effect: it is where the mesh is.
-        """
-        if self._tree is None:
-            self.build_bvh()
-        else:
-            self._tree.update()
-
-    @property
-    def tree(self) -> CellTree | None:
-        """The tree over cells."""
-        return self._tree
+    def _make_tree(self) -> CellTree:
+        return tree_of_mesh(self.positions, self.vertex_table, self.device)
 
     def record(self, points: np.ndarray | None) -> Any:
         """What kernels need of the mesh to sample it at some points of cells, or anywhere."""
@@ -221,19 +206,19 @@ class Mesh(Geometry):
             kind = mesh_record(self.cell_dimension, self.dimension, self.scalar, self._environment_count > 1)
             own = self.positions, self.vertex_table, self._shape_record(points)
             return kind(*own, *self.kernel_environments)
-        if self._tree not in self._free_records:
-            self._free_records[self._tree] = self._free_record()
-        return self._free_records[self._tree]
+        if self.tree not in self._free_records:
+            self._free_records = {self.tree: self._free_record()}
+        return self._free_records[self.tree]
 
     def _shape_record(self, points: np.ndarray) -> Any:
         order = [int(np.abs(self.shape.nodes - v).sum(axis=1).argmin()) for v in self.cell.vertices]
         return shape_record(self.shape, points, self.scalar, self.device, order)
 
     def _free_record(self) -> Any:
-        tree = self._tree
-        kind = free_mesh_record(self.kind, self.dimension, self.scalar, tree is not None, self._environment_count > 1)
-        of_tree = () if tree is None else (tree.nodes, tree.order)
-        return kind(self.positions, self._indices, *self._search_tables(), *of_tree, *self.kernel_environments)
+        has_several = self._environment_count > 1
+        kind = free_mesh_record(self.kind, self.dimension, self.scalar, self.tree is not None, has_several)
+        own = self.positions, self._indices, *self._search_tables()
+        return kind(*own, *self._tree_arrays, *self.kernel_environments)
 
     def _search_tables(self) -> tuple[Any, ...]:
         """What searches in cells begin with, and when they end."""

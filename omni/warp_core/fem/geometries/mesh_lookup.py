@@ -236,6 +236,44 @@ class CellTree:
         self._tree.refit(self._lowers, self._uppers)
 
 
+class SearchedCells:
+    """What geometries have whose positions are looked up in a tree over cells."""
+
+    _tree: CellTree | None = None
+
+    def _make_tree(self) -> CellTree:
+        raise NotImplementedError
+
+    @property
+    def tree(self) -> CellTree | None:
+        """The tree over cells; None before there is one."""
+        return self._tree
+
+    @property
+    def _tree_arrays(self) -> tuple[array, ...]:
+        """The values of `TREE_FIELDS`; none without a tree."""
+        return () if self._tree is None else (self._tree.nodes, self._tree.order)
+
+    def build_bvh(self, device: Any = None) -> None:
+        """Build the tree over cells that `fem.lookup` needs.
+
+        Args:
+            device: Without effect: it is where the geometry is.
+        """
+        self._tree = self._make_tree()
+
+    def update_bvh(self, device: Any = None) -> None:
+        """Fit the tree to cells that were moved.
+
+        Args:
+            device: Without effect: it is where the geometry is.
+        """
+        if self._tree is None:
+            self.build_bvh()
+        else:
+            self._tree.update()
+
+
 def tree_of_mesh(positions: array, vertices: array, device: Device) -> CellTree:
     """Make the tree over the cells of a mesh.
 

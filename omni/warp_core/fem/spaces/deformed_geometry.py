@@ -24,7 +24,14 @@ from ..geometries.cell_geometry import Geometry, SideTable, Ways
 from ..geometries.curved_cells import control_points, curved_faces, curved_searches, spread
 from ..geometries.environments import EnvironmentParts
 from ..geometries.mesh_geometry import inverse_in_space, inverse_in_surface
-from ..geometries.mesh_lookup import MESH_LOOKUPS, TREE_FIELDS, CellTree, search_fields, search_tables
+from ..geometries.mesh_lookup import (
+    MESH_LOOKUPS,
+    TREE_FIELDS,
+    CellTree,
+    SearchedCells,
+    search_fields,
+    search_tables,
+)
 from ..geometries.reference_cells import Element, reference_cell
 from ..kernel_records import (
     jacobian_at,
@@ -120,7 +127,7 @@ def write_positions(geometry: Any, cells: array1d(dtype=int), coords: array1d(dt
     found[i] = position_at(geometry, cells[i], coords[i], coords[i])
 
 
-class DeformedGeometry(Geometry):
+class DeformedGeometry(SearchedCells, Geometry):
     """The cells of another geometry at other positions, which a field gives: see `make_deformed_geometry` of fields.
 
     Numbers of cells, sides, vertices and nodes are those of the other geometry. The positions follow the field: other
@@ -167,7 +174,6 @@ class DeformedGeometry(Geometry):
                 f"DeformedGeometry: positions in {base.name} have {base.dimension} coordinates, and the field has "
                 f"{field.dtype.__name__}"
             )
-        self._tree: CellTree | None = None
         self._cell_size = 0.0
         if build_bvh:
             self.build_bvh()
@@ -240,24 +246,8 @@ class DeformedGeometry(Geometry):
         found[self.cell_vertices] = self.positions_at(self.cell.vertices)
         return found
 
-    def build_bvh(self, device: Any = None) -> None:
-        """Build the tree over cells that `fem.lookup` needs.
-
-        Args:
-            device: Without effect: it is where the geometry is.
-        """
-        self._tree = CellTree(self.cell_count(), self._write_boxes, self.device)
-
-    def update_bvh(self, device: Any = None) -> None:
-        """Fit the tree to the field, whose values have changed.
-
-        Args:
-            device: Without effect: it is where the geometry is.
-        """
-        if self._tree is None:
-            self.build_bvh()
-        else:
-            self._tree.update()
+    def _make_tree(self) -> CellTree:
+        return CellTree(self.cell_count(), self._write_boxes, self.device)
 
     def _write_boxes(self, lowers: array, uppers: array) -> None:
         """Write the boxes around the control points of cells. A formula is no polynomial: its boxes are larger."""
@@ -293,15 +283,13 @@ class DeformedGeometry(Geometry):
         base: Any = (self.base.record(points),) if self.relative else ()
         kinds: Any = type(base[0]) if base else None, type(field)
         environments = self.kernel_environments
-        searches = Searches(self.kind, self.scalar, self._tree is not None) if points is None else None
+        searches = Searches(self.kind, self.scalar, self.tree is not None) if points is None else None
         kind = deformed_record(*kinds, self.cell_dimension < self.dimension, bool(environments), searches)
         return kind(field, *base, *environments, *(self._search_values() if searches else ()))
 
     def _search_values(self) -> tuple[Any, ...]:
-        tree = self._tree
-        of_tree = () if tree is None else (tree.nodes, tree.order)
         apart = spread(self.degree if self.is_polynomial else None, self.scalar)
-        return *self._search_tables, self._cell_size, apart, *of_tree
+        return *self._search_tables, self._cell_size, apart, *self._tree_arrays
 
     @cached_property
     def _search_tables(self) -> tuple[Any, ...]:
