@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import abs, clamp, dot, func_grad, max, min, transpose, where
+from ... import abs, clamp, dot, func_grad, max, transpose, where
 from ...lang.kernel import Function, func
 from ...lang.types import F32, Scalar
 from ...lang.values.struct_operators import StructOperator
@@ -29,6 +29,7 @@ from .nearest_points import (
     nearest_in_cell,
     newton_matrix,
     outside_of_box,
+    outside_of_simplex,
     refined,
     search_faces,
     solved,
@@ -47,16 +48,13 @@ free_directions = StructOperator("free_directions")  # (geometry, coords, slope,
 
 
 @func
-def outside_of_simplex(g: Any, coords: Any):
-    """How far coordinates are outside of a simplex."""
-    last, least = type(g.tolerance)(1.0), type(g.tolerance)(0.0)
-    for k in range(len(coords)):
-        last, least = last - coords[k], min(least, coords[k])
-    return -min(least, last)
+def beyond_simplex(g: Any, coords: Any):
+    """How far coordinates are outside of a triangle or tetrahedron."""
+    return outside_of_simplex(coords)
 
 
 @func
-def outside_of_square_or_cube(g: Any, coords: Any):
+def beyond_box(g: Any, coords: Any):
     """How far coordinates are outside of a square or cube."""
     return outside_of_box(coords)
 
@@ -224,12 +222,12 @@ _COMMON = {
     "nearest_in": nearest_in_cell,
 }
 _IN_SIMPLEX = {
-    "outside_of": outside_of_simplex,
+    "outside_of": beyond_simplex,
     "bounded_step": step_in_face,
     "free_directions": all_directions,
 }
 _IN_BOX = {
-    "outside_of": outside_of_square_or_cube,
+    "outside_of": beyond_box,
     "bounded_step": step_in_box,
     "free_directions": directions_in_box,
 }

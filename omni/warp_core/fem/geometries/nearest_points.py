@@ -97,13 +97,19 @@ def nearest_in_cell(g: Any, cell: int, x: Any):
 
 
 @func
+def outside_of_simplex(coords: Any):
+    """How far coordinates are outside of a simplex, beyond the worst of its sides."""
+    last, least = coords.dtype(1.0), coords.dtype(0.0)
+    for k in range(len(coords)):
+        last, least = last - coords[k], min(least, coords[k])
+    return -min(least, last)
+
+
+@func
 def inside_simplex(g: Any, cell: int, x: Any):
     """The coordinates of a position, and whether they are in the simplex."""
     coords = solved(jacobian_at(g, cell, padded(g.starts[0])), -away_from(g, cell, g.starts[0], x))
-    last, least = type(g.tolerance)(1.0), type(g.tolerance)(0.0)
-    for k in range(len(coords)):
-        last, least = last - coords[k], min(least, coords[k])
-    return coords, min(least, last) >= -g.tolerance
+    return coords, outside_of_simplex(coords) <= g.tolerance
 
 
 @func
@@ -117,11 +123,8 @@ def search_in_simplex(g: Any, cell: int, x: Any):
     while face < end:
         step = newton_matrix(squares, g.bases[face])
         coords = g.starts[face] - step * slope_at(g, cell, g.starts[face], x)
-        last, least = type(g.tolerance)(1.0), type(g.tolerance)(0.0)
-        for k in range(len(coords)):
-            last, least = last - coords[k], min(least, coords[k])
         away = away_from(g, cell, coords, x)
-        if min(least, last) > -g.tolerance and dot(away, away) < best:
+        if outside_of_simplex(coords) < g.tolerance and dot(away, away) < best:
             best, found, found_step = dot(away, away), coords, step
             if face == 0:
                 end = 0
